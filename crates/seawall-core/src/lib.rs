@@ -1,0 +1,17 @@
+//! The pure policy engine of seawall.
+//!
+//! It decides whether a call is sent, waits, is sent again, moves to another upstream or ends, and says why. It
+//! never waits, sends, reads a clock or draws entropy: a driver tells it the time and what its attempts met, and
+//! asks it what to do. The same code runs live, in the simulator and under the tests.
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod facts;
+pub mod outcome;
+pub mod policy;
+pub mod reason;
+pub mod rng;
+pub mod time;
