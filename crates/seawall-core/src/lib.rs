@@ -9,9 +9,11 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod budget;
 pub mod facts;
 pub mod outcome;
 pub mod policy;
 pub mod reason;
+mod ring;
 pub mod rng;
 pub mod time;
