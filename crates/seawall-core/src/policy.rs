@@ -10,7 +10,7 @@ mod build;
 mod error;
 
 use crate::time::Duration;
-pub use build::PolicyBuilder;
+pub use build::{BreakerEdit, BudgetEdit, PolicyBuilder};
 pub use error::PolicyError;
 
 /// First delay before jitter: 500 ms, as the OpenAI and Anthropic SDKs (rule B4).

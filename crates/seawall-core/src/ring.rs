@@ -49,6 +49,11 @@ impl<B: Copy + Default, const N: usize> Ring<B, N> {
         emptied
     }
 
+    /// Empties every bucket where it stands.
+    pub(crate) fn clear(&mut self) {
+        self.buckets = [B::default(); N];
+    }
+
     /// Cuts time anew for another window: `carried` stands in the oldest of ten buckets, the others are empty.
     /// Returns the number of the bucket that carries it.
     pub(crate) fn restart(&mut self, now: Instant, window: Duration, carried: B) -> u64 {

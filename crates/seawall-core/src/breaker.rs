@@ -1,0 +1,535 @@
+//! When a gate stops sending, and how it finds out that it may again.
+//!
+//! What can go wrong: an upstream is down, and every call waits for its own failure while the load keeps it down.
+//! A breaker stops that, and the published ones fail in the stopping: a thousand calls stream through half-open,
+//! since the count was taken after the check; a probe that never comes home locks it for days; an answer from
+//! before the outage closes it; one lucky probe closes it and forgets that it flaps; a hundred processes come back
+//! in the same instant; a caller who hung up counts as a failure, or as a success.
+//!
+//! So every transition begins a new [`Epoch`] with an empty window, and an outcome from an older one feeds
+//! statistics only. A probe holds a lease that ends by itself, and counts against `probes` until it ends, whatever
+//! the state does meanwhile. Evidence that speaks of one request, and no evidence at all, are different from
+//! success. Open times are drawn ± 10 %, and double only for an upstream that trips again before it was closed for
+//! one whole window. What a user forces is a latch outside the automaton, which goes on beneath it.
+//!
+//! Not covered: what is slow but answers; who is to blame when half of a model's deployments fail. A gate of a few
+//! calls a second may open on five chance failures in a row. Reference: M. Nygard, Release It!, "Circuit Breaker".
+
+mod words;
+
+use crate::facts::Replay;
+use crate::policy::{BREAKER_RATE_SPAN, BREAKER_RUN_SPAN, BreakerPolicy, Mode};
+use crate::ring::Ring;
+use crate::rng::Rng;
+use crate::time::{Duration, Instant};
+use alloc::vec::Vec;
+use words::Ticket;
+pub use words::{Counts, Epoch, Evidence, Pass, Standing, Transition, Trip, View};
+
+/// The health of one gate, and what follows from it.
+///
+/// At each poll, under one lock: [`arrive`](Self::arrive) once per call, [`advance`](Self::advance), ask
+/// [`standing`](Self::standing), and where that admits, [`admit`](Self::admit). Each attempt's [`Pass`] comes back
+/// once, by [`record`](Self::record) or [`release`](Self::release). It never allocates after it was configured.
+///
+/// ```
+/// use seawall_core::breaker::{Breaker, Evidence, Standing, Transition};
+/// use seawall_core::{facts::Replay, policy::Policy, rng::Rng, time::{Duration, Instant}};
+/// let policy = Policy::builder().build()?.gate.breaker().expect("the default policy has a breaker");
+/// let (mut breaker, mut rng) = (Breaker::new(&policy), Rng::new(42, 0));
+/// let mut now = Instant::START;
+/// for attempt in 0..5 {
+///     now = now.after(Duration::from_millis(150));
+///     assert_eq!(breaker.standing(Replay::Idempotent), Standing::Admits);
+///     let pass = breaker.admit(now, Replay::Idempotent, attempt, now.after(Duration::from_secs(1)));
+///     let transition = breaker.record(now, pass, Evidence::Failure, &mut rng);
+///     assert_eq!(attempt == 4, matches!(transition, Some(Transition::Opened { .. })));
+/// }
+/// assert!(matches!(breaker.standing(Replay::Idempotent), Standing::Refuses { .. }));
+/// # Ok::<(), seawall_core::policy::PolicyError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Breaker {
+    policy: BreakerPolicy,
+    mode: Mode,
+    now: Instant,
+    epoch: Epoch,
+    since: Instant,
+    state: State,
+    ring: Ring<Bucket, 10>,
+    counted_last: Instant,
+    run: Run,
+    /// What the next open time is drawn around.
+    length: Duration,
+    /// A trip before this says that the last closing was too early.
+    calm_from: Instant,
+    flapping: bool,
+    leases: Vec<Lease>,
+    other_came: Option<Instant>,
+    before: Counts,
+    late: Counts,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Closed,
+    Open { until: Instant },
+    HalfOpen { successes: u32, answers: u32 },
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Bucket {
+    successes: u32,
+    failures: u32,
+    /// When the first of them was recorded.
+    first: Instant,
+}
+
+/// Failures with no success between.
+#[derive(Clone, Copy, Debug, Default)]
+struct Run {
+    failures: u32,
+    first: Instant,
+    last: Instant,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Lease {
+    ticket: u64,
+    until: Instant,
+}
+
+/// Whether a pass still holds a probe's slot.
+enum Held {
+    Slot,
+    Nothing,
+}
+
+impl Breaker {
+    /// A closed breaker that has seen nothing, in the policy's mode.
+    pub fn new(policy: &BreakerPolicy) -> Self {
+        let mut leases = Vec::new();
+        leases.reserve_exact(slots(policy));
+        Self {
+            policy: *policy,
+            mode: policy.mode,
+            now: Instant::START,
+            epoch: Epoch::default(),
+            since: Instant::START,
+            state: State::Closed,
+            ring: Ring::new(policy.window),
+            counted_last: Instant::START,
+            run: Run::default(),
+            length: policy.open_for,
+            calm_from: Instant::START,
+            flapping: false,
+            leases,
+            other_came: None,
+            before: Counts::default(),
+            late: Counts::default(),
+        }
+    }
+
+    /// Tells that a call came, whether or not it may send. Tell it once per call, before asking for its standing:
+    /// an Unsafe call is a probe only if no other came for `open_for` (rule H4).
+    pub fn arrive(&mut self, now: Instant, replay: Replay) {
+        self.now = self.now.max(now);
+        match replay {
+            Replay::Idempotent | Replay::Keyed | Replay::Declared => self.other_came = Some(self.now),
+            Replay::Unsafe => {}
+        }
+    }
+
+    /// Tells the time: leases end, an open breaker half-opens, a half-open one that got answers and no verdict
+    /// closes. Tell it before each [`standing`](Self::standing).
+    pub fn advance(&mut self, now: Instant) -> Option<Transition> {
+        self.now = self.now.max(now);
+        self.end_leases();
+        match self.state {
+            State::Closed => None,
+            State::Open { until } if self.now < until => None,
+            State::Open { .. } => {
+                self.enter(State::HalfOpen {
+                    successes: 0,
+                    answers: 0,
+                });
+                Some(Transition::HalfOpened)
+            }
+            State::HalfOpen { .. } => self.close_if_overdue(),
+        }
+    }
+
+    /// What a call hears that wants to send, as of the last [`advance`](Self::advance). Takes nothing.
+    pub fn standing(&self, replay: Replay) -> Standing {
+        match self.mode {
+            Mode::Auto => self.finding(replay),
+            Mode::Open => Standing::ForcedOpen,
+            Mode::Closed | Mode::Observe => Standing::Admits,
+        }
+    }
+
+    /// What the automaton itself would say, whatever the latch: what an observing gate reports.
+    pub fn finding(&self, replay: Replay) -> Standing {
+        match self.state {
+            State::Closed => Standing::Admits,
+            State::Open { until } => Standing::Refuses {
+                retry_at: until.max(self.probes_from(replay)),
+            },
+            State::HalfOpen { .. } => {
+                let slot_at = if self.free_probes() > 0 {
+                    self.now
+                } else {
+                    self.lease_end()
+                };
+                let probe_at = slot_at.max(self.probes_from(replay));
+                if probe_at <= self.now {
+                    Standing::AdmitsProbe
+                } else {
+                    Standing::Refuses {
+                        retry_at: probe_at.min(self.overdue_at()),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes leave for one attempt. Call it only where [`standing`](Self::standing) admits, at the same `now`, under
+    /// the same lock. `ticket` names the attempt and is never used twice; a probe's slot is free again at
+    /// `lease_until` at the latest. An attempt that only a latch lets through is no probe and moves nothing.
+    pub fn admit(&mut self, now: Instant, replay: Replay, ticket: u64, lease_until: Instant) -> Pass {
+        self.now = self.now.max(now);
+        debug_assert!(
+            matches!(self.standing(replay), Standing::Admits | Standing::AdmitsProbe),
+            "an attempt is admitted only where its call may send"
+        );
+        self.end_leases();
+        let ticket = match self.finding(replay) {
+            Standing::AdmitsProbe => {
+                self.leases.push(Lease {
+                    ticket,
+                    until: lease_until,
+                });
+                Ticket::Probe(ticket)
+            }
+            Standing::Admits | Standing::Refuses { .. } | Standing::ForcedOpen => Ticket::Plain,
+        };
+        debug_assert!(self.leases.len() <= self.leases.capacity());
+        Pass {
+            epoch: self.epoch,
+            ticket,
+        }
+    }
+
+    /// Tells what an attempt met: at its commit, or when it is settled without one. An outcome of an older epoch, or
+    /// of a probe whose lease has ended, feeds statistics only.
+    pub fn record(
+        &mut self,
+        now: Instant,
+        pass: Pass,
+        evidence: Evidence,
+        rng: &mut Rng,
+    ) -> Option<Transition> {
+        // A transition by the clock makes the pass one of an older epoch: no two transitions come at once.
+        let by_clock = self.advance(now);
+        let held = self.end_lease(&pass);
+        if pass.epoch != self.epoch {
+            self.late.add(evidence);
+            return by_clock;
+        }
+        self.count(evidence);
+        match (self.state, held) {
+            (State::Closed, _) => self.judge(rng),
+            (State::HalfOpen { .. }, Held::Slot) => self.judge_probe(evidence, rng),
+            // Only a latch let these through; the automaton would not have sent them.
+            (State::HalfOpen { .. }, Held::Nothing) | (State::Open { .. }, _) => None,
+        }
+    }
+
+    /// Tells that an attempt was dropped: no evidence, and a probe's slot is free again.
+    pub fn release(&mut self, now: Instant, pass: Pass) {
+        self.now = self.now.max(now);
+        self.end_lease(&pass);
+    }
+
+    /// Takes another policy and keeps the state (a reload): an open breaker keeps its time, probes in flight keep
+    /// theirs, and a changed window starts with the old counts in its oldest bucket. A latch that was forced stays,
+    /// unless the policy's own mode changed.
+    pub fn configure(&mut self, now: Instant, policy: &BreakerPolicy) {
+        self.now = self.now.max(now);
+        self.ring.turn_to(self.now);
+        if policy.window != self.policy.window {
+            let counts = self.counts();
+            let carried = Bucket {
+                successes: u32::try_from(counts.successes).unwrap_or(u32::MAX),
+                failures: u32::try_from(counts.failures).unwrap_or(u32::MAX),
+                first: self.counted_first(),
+            };
+            self.ring.restart(self.now, policy.window, carried);
+        }
+        if policy.mode != self.policy.mode {
+            self.mode = policy.mode;
+        }
+        self.leases
+            .reserve_exact(slots(policy).saturating_sub(self.leases.len()));
+        self.length = self.length.min(policy.open_max);
+        self.policy = *policy;
+    }
+
+    /// Sets or, with [`Mode::Auto`], lifts the latch. The automaton goes on beneath it and is not moved.
+    pub fn force(&mut self, now: Instant, mode: Mode) {
+        self.now = self.now.max(now);
+        self.mode = mode;
+    }
+
+    /// Probes that may be admitted now; none unless half-open.
+    pub fn free_probes(&self) -> u32 {
+        match self.state {
+            State::Closed | State::Open { .. } => 0,
+            State::HalfOpen { .. } => self.policy.probes.saturating_sub(self.probes()),
+        }
+    }
+
+    /// When the clock alone changes something next: an open time or a probe's lease ends, or a half-open breaker is
+    /// overdue. `None` while closed.
+    pub fn next_change(&self) -> Option<Instant> {
+        let at = match self.state {
+            State::Closed => Instant::NEVER,
+            State::Open { until } => until,
+            State::HalfOpen { .. } => self.lease_end().min(self.overdue_at()),
+        };
+        (at < Instant::NEVER).then_some(at)
+    }
+
+    /// The latch.
+    pub const fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// The current epoch.
+    pub const fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// The state as of the last time told, for metrics and pages.
+    pub fn view(&self) -> View {
+        let (state, calm) = match self.state {
+            State::Closed => ("closed", self.now >= self.calm_from),
+            State::Open { .. } => ("open", false),
+            State::HalfOpen { .. } => ("half-open", false),
+        };
+        View {
+            state,
+            since: self.since,
+            mode: self.mode,
+            transitions: self.epoch.0,
+            counts: self.counts(),
+            before: self.before,
+            late: self.late,
+            probes: self.probes(),
+            flapping: self.flapping && !calm,
+        }
+    }
+
+    fn count(&mut self, evidence: Evidence) {
+        self.ring.turn_to(self.now);
+        let (successes, failures) = match evidence {
+            Evidence::Success => (1, 0),
+            Evidence::Failure => (0, 1),
+            // No verdict: breaks no run of failures, and dilutes no share.
+            Evidence::Answered | Evidence::Neutral => return,
+        };
+        self.counted_last = self.now;
+        let bucket = self.ring.newest_mut();
+        if bucket.is_empty() {
+            bucket.first = self.now;
+        }
+        bucket.successes = bucket.successes.saturating_add(successes);
+        bucket.failures = bucket.failures.saturating_add(failures);
+        if successes > 0 {
+            self.run = Run::default();
+            return;
+        }
+        if self.run.failures == 0 {
+            self.run.first = self.now;
+        }
+        self.run.last = self.now;
+        self.run.failures = self.run.failures.saturating_add(1);
+    }
+
+    /// Rule H1.
+    fn judge(&mut self, rng: &mut Rng) -> Option<Transition> {
+        let run = self.run;
+        let span = run.last.since(run.first);
+        if run.failures >= self.policy.consecutive && span >= BREAKER_RUN_SPAN {
+            return Some(self.trip(
+                Trip::Run {
+                    failures: run.failures,
+                    span,
+                },
+                rng,
+            ));
+        }
+        let counts = self.counts();
+        let counted = counts.successes + counts.failures;
+        let enough = counted >= u64::from(self.policy.min_calls);
+        let share_reached = counts.failures.saturating_mul(1_000)
+            >= counted.saturating_mul(self.policy.failure_per_mille.into());
+        if enough && share_reached && self.counted_last.since(self.counted_first()) >= self.share_span() {
+            let failures = counts.failures;
+            return Some(self.trip(Trip::Share { failures, counted }, rng));
+        }
+        None
+    }
+
+    fn judge_probe(&mut self, evidence: Evidence, rng: &mut Rng) -> Option<Transition> {
+        let State::HalfOpen { successes, answers } = &mut self.state else {
+            return None;
+        };
+        match evidence {
+            Evidence::Success => {
+                *successes = successes.saturating_add(1);
+                *answers = answers.saturating_add(1);
+                if *successes >= self.policy.probe_successes {
+                    return Some(self.close(Transition::Closed));
+                }
+            }
+            Evidence::Failure => return Some(self.open(Trip::Probe, rng)),
+            Evidence::Answered => *answers = answers.saturating_add(1),
+            Evidence::Neutral => {}
+        }
+        self.close_if_overdue()
+    }
+
+    /// Opens from closed: for longer where the last closing proved too early.
+    fn trip(&mut self, trip: Trip, rng: &mut Rng) -> Transition {
+        self.flapping = self.now < self.calm_from;
+        self.length = if self.flapping {
+            self.length.times(2).min(self.policy.open_max)
+        } else {
+            self.policy.open_for
+        };
+        self.open(trip, rng)
+    }
+
+    fn open(&mut self, trip: Trip, rng: &mut Rng) -> Transition {
+        let tenth = self.length.over(10);
+        let longest = self.length.plus(tenth).min(self.policy.open_max);
+        // Drawn inside the longest, never clipped to it: clipped times end together.
+        let until = self
+            .now
+            .after(rng.length_between(self.length.minus(tenth), longest));
+        self.enter(State::Open { until });
+        Transition::Opened {
+            until,
+            trip,
+            flapping: self.flapping,
+        }
+    }
+
+    fn close(&mut self, how: Transition) -> Transition {
+        self.enter(State::Closed);
+        self.calm_from = self.now.after(self.policy.window);
+        how
+    }
+
+    fn close_if_overdue(&mut self) -> Option<Transition> {
+        (self.now >= self.overdue_at()).then(|| self.close(Transition::ClosedCautiously))
+    }
+
+    /// Begins an epoch. Leases go on: what was sent is in flight, whatever it would prove.
+    fn enter(&mut self, state: State) {
+        self.ring.turn_to(self.now);
+        self.before = self.counts();
+        self.ring.clear();
+        self.run = Run::default();
+        self.epoch.0 += 1;
+        self.since = self.now;
+        self.state = state;
+    }
+
+    fn end_leases(&mut self) {
+        let now = self.now;
+        self.leases.retain(|lease| now < lease.until);
+    }
+
+    fn end_lease(&mut self, pass: &Pass) -> Held {
+        let Ticket::Probe(ticket) = pass.ticket else {
+            return Held::Nothing;
+        };
+        match self.leases.iter().position(|lease| lease.ticket == ticket) {
+            Some(index) => {
+                self.leases.swap_remove(index);
+                Held::Slot
+            }
+            None => Held::Nothing,
+        }
+    }
+
+    fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        for bucket in self.ring.all() {
+            counts.successes += u64::from(bucket.successes);
+            counts.failures += u64::from(bucket.failures);
+        }
+        counts
+    }
+
+    /// When the oldest outcome in the window was recorded.
+    fn counted_first(&self) -> Instant {
+        let filled = self.ring.all().iter().filter(|bucket| !bucket.is_empty());
+        filled
+            .map(|bucket| bucket.first)
+            .min()
+            .unwrap_or(self.counted_last)
+    }
+
+    /// What the outcomes behind a share must span. A window below two seconds can't be asked for a whole one: what
+    /// its ten buckets hold may span less.
+    fn share_span(&self) -> Duration {
+        BREAKER_RATE_SPAN.min(self.policy.window.over(2))
+    }
+
+    /// From when a call may be a probe: at once, but for one that must not act twice.
+    fn probes_from(&self, replay: Replay) -> Instant {
+        match (replay, self.other_came) {
+            (Replay::Unsafe, Some(came)) => came.after(self.policy.open_for),
+            (Replay::Unsafe, None) | (Replay::Idempotent | Replay::Keyed | Replay::Declared, _) => {
+                Instant::START
+            }
+        }
+    }
+
+    fn probes(&self) -> u32 {
+        let running = self.leases.iter().filter(|lease| self.now < lease.until);
+        u32::try_from(running.count()).unwrap_or(u32::MAX)
+    }
+
+    fn lease_end(&self) -> Instant {
+        self.leases
+            .iter()
+            .map(|lease| lease.until)
+            .min()
+            .unwrap_or(Instant::NEVER)
+    }
+
+    /// When a half-open breaker closes without a verdict; never while nothing answered.
+    fn overdue_at(&self) -> Instant {
+        match self.state {
+            State::HalfOpen { answers: 1.., .. } => self.since.after(self.policy.open_for),
+            State::HalfOpen { answers: 0, .. } | State::Closed | State::Open { .. } => Instant::NEVER,
+        }
+    }
+}
+
+impl Bucket {
+    const fn is_empty(&self) -> bool {
+        self.successes == 0 && self.failures == 0
+    }
+}
+
+fn slots(policy: &BreakerPolicy) -> usize {
+    usize::try_from(policy.probes).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests;
