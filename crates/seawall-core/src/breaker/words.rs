@@ -24,8 +24,9 @@ pub enum Standing {
     ForcedOpen,
 }
 
-/// Leave to send one attempt, as far as the breaker goes. Given back once, by [`Breaker::record`](super::Breaker::record) or
-/// [`Breaker::release`](super::Breaker::release); not a copy, so that no outcome counts twice.
+/// Leave to send one attempt, as far as the breaker goes. Given back once, by
+/// [`Breaker::record`](super::Breaker::record) or [`Breaker::release`](super::Breaker::release); not a copy, so that
+/// no outcome counts twice.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "a probe's slot is held until its pass comes back or its lease ends"]
 pub struct Pass {
