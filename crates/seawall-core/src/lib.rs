@@ -9,6 +9,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod backoff;
 pub mod breaker;
 pub mod budget;
 pub mod facts;

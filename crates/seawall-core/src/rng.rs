@@ -110,3 +110,6 @@ const fn low(product: u128) -> u64 {
 const fn high(product: u128) -> u64 {
     (product >> 64) as u64
 }
+
+#[cfg(test)]
+mod tests;
