@@ -4,6 +4,7 @@
 //! never waits, sends, reads a clock or draws entropy: a driver tells it the time and what its attempts met, and
 //! asks it what to do. The same code runs live, in the simulator and under the tests.
 #![no_std]
+#![forbid(unsafe_code)]
 
 extern crate alloc;
 #[cfg(test)]
