@@ -1,0 +1,133 @@
+use super::*;
+use crate::repo::File;
+
+#[test]
+fn a_block_is_read_as_commands_and_what_they_print() {
+    // Could break if a continued line, an exit code or a block of another kind were taken for output.
+    let page = "\
+text
+```sh
+$ not ours
+```
+````text
+```console
+$ quoted, not shown
+```
+````
+```console
+$ seawall explain \\
+    --status 429
+one
+two
+$ seawall check x
+? 2
+three
+? 7
+```
+";
+    let blocks = blocks("a.md", page).expect("a right document");
+    let step = |line, command: &str, exit, expected: &str| Step {
+        line,
+        command: command.to_owned(),
+        exit,
+        expected: expected.to_owned(),
+    };
+    let steps = vec![
+        step(11, "seawall explain --status 429", 0, "one\ntwo\n"),
+        step(15, "seawall check x", 2, "three\n? 7\n"),
+    ];
+    assert_eq!(
+        blocks,
+        [Block {
+            path: "a.md".to_owned(),
+            line: 10,
+            steps
+        }]
+    );
+}
+
+#[test]
+fn a_block_that_nobody_would_check_is_an_error() {
+    // Could break if an open block, or output above the first command, were dropped in silence.
+    for page in ["```console\n$ seawall x\n", "```console\nout\n$ seawall x\n```\n"] {
+        assert!(blocks("a.md", page).is_err(), "{page}");
+    }
+}
+
+#[test]
+fn a_command_is_split_as_a_shell_would() {
+    // Could break if quotes inside a word, or empty words, were lost.
+    let split = |text: &str| split(text).map(|words| words.join("|"));
+    for (text, words) in [
+        ("a  b", "a|b"),
+        ("a 'b c' d", "a|b c|d"),
+        ("--h='N: V'x", "--h=N: Vx"),
+        ("a '' b", "a||b"),
+        (r#"a "b \" c" d\ e"#, "a|b \" c|d e"),
+        (r"a 'b\'", r"a|b\"),
+    ] {
+        assert_eq!(split(text).as_deref(), Some(words), "{text}");
+    }
+    for text in ["a 'b", "a \"b", "a \\"] {
+        assert_eq!(split(text), None, "{text}");
+    }
+}
+
+#[test]
+fn wildcards_take_what_they_should_and_no_more() {
+    // Could break if `...` took a part of a line, or `[..]` went over a line's end.
+    for (expected, actual, fit) in [
+        ("a\nb\n", "a\nb\n\n", true),
+        ("a\n", "a\nb\n", false),
+        ("a\nb\n", "a\n", false),
+        ("", "", true),
+        ("", "a\n", false),
+        ("a[..]z", "abcz", true),
+        ("a[..]z", "az", true),
+        ("a[..]z", "abc", false),
+        ("a[..]b[..]b", "ab", false),
+        ("a[..]z", "a\nz", false),
+        ("[..]b[..]", "abc", true),
+        ("...", "", true),
+        ("...\nz", "a\nb\nz", true),
+        ("a\n...\nz", "a\nz", true),
+        ("a\n...\nz", "a\nz\nz", true),
+        ("a\n...\nz", "a\nb", false),
+        ("a\n...", "b\na", false),
+        ("...\na\n...\nb\n...", "x\na\ny\nb", true),
+    ] {
+        assert_eq!(fits(expected, actual), fit, "{expected:?} {actual:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_command_that_prints_or_ends_otherwise_is_a_failure() {
+    // Could break if the exit code or standard error were not looked at, or foreign commands were run.
+    let repo = Repo::of(Vec::new());
+    let check = |text: &str| {
+        let page = format!("```console\n{text}```\n");
+        let block = blocks("a.md", &page).expect("a right document").remove(0);
+        run(&repo, Path::new("/bin/sh"), &block).expect("a shell runs")
+    };
+    let good = check("$ seawall -c 'echo out; echo err >&2; exit 3'\n? 3\nout\nerr\n$ rm -rf x\n");
+    assert_eq!((good.ran, good.skipped, good.failures), (1, 1, Vec::new()));
+    for bad in [
+        "$ seawall -c 'exit 3'\n",
+        "$ seawall -c 'echo out'\nother\n",
+        "$ seawall -c 'echo err >&2'\n",
+        "$ seawall -c 'kill -9 $$'\n",
+        "$ seawall -c 'echo out\nout\n",
+    ] {
+        assert_eq!(check(bad).failures.len(), 1, "{bad}");
+    }
+}
+
+#[test]
+fn only_readme_and_docs_are_shown() {
+    // Could break if the blocks of a changelog or a test were run.
+    let block = "```console\n$ seawall x\n```\n";
+    let files = ["README.md", "docs/a.md", "CHANGELOG.md", "docs/a.txt"];
+    let repo = Repo::of(files.iter().map(|path| File::new(path, block)).collect());
+    assert_eq!(blocks_of(&repo).expect("right documents").len(), 2);
+}

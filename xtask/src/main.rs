@@ -1,0 +1,133 @@
+//! `cargo xtask`: one line per check, exit 0 where all hold, 1 where one does not, 2 on wrong usage.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use xtask::repo::{Error, Repo};
+use xtask::{console, docs, tidy};
+
+const USAGE: &str = "usage:
+  cargo xtask tidy                 check walls, arrows, guests, sizes, words and docs
+  cargo xtask docs                 write the generated pages under docs/reference
+  cargo xtask console --bin PATH   run the ```console blocks of README.md and docs/ with that seawall
+";
+
+/// What the arguments ask for.
+enum Task {
+    Tidy,
+    Docs,
+    Console { bin: PathBuf },
+    Help,
+    Unclear,
+}
+
+/// Whether what was asked for holds.
+enum Answer {
+    Yes,
+    No,
+    Usage,
+}
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let mut out = io::stdout().lock();
+    match run(&task(&words), &mut out) {
+        Ok(Answer::Yes) => ExitCode::SUCCESS,
+        Ok(Answer::No) => ExitCode::from(1),
+        Ok(Answer::Usage) => ExitCode::from(2),
+        Err(error) => {
+            // A closed standard error leaves nobody to tell; the exit code still says it.
+            let _ = writeln!(io::stderr(), "xtask: {error}");
+            ExitCode::from(74)
+        }
+    }
+}
+
+fn task(words: &[String]) -> Task {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["tidy"] => Task::Tidy,
+        ["docs"] => Task::Docs,
+        ["console", "--bin", bin] => Task::Console {
+            bin: PathBuf::from(bin),
+        },
+        ["help" | "--help" | "-h"] => Task::Help,
+        _ => Task::Unclear,
+    }
+}
+
+fn run(task: &Task, out: &mut impl Write) -> Result<Answer, Error> {
+    match task {
+        Task::Tidy => run_tidy(out),
+        Task::Docs => run_docs(out),
+        Task::Console { bin } => run_console(bin, out),
+        Task::Help => {
+            say(out, USAGE.trim_end())?;
+            Ok(Answer::Yes)
+        }
+        Task::Unclear => {
+            say(out, USAGE.trim_end())?;
+            Ok(Answer::Usage)
+        }
+    }
+}
+
+fn run_tidy(out: &mut impl Write) -> Result<Answer, Error> {
+    let repo = Repo::open()?;
+    let mut answer = Answer::Yes;
+    for check in tidy::CHECKS {
+        let findings = (check.run)(&repo)?;
+        if findings.is_empty() {
+            say(out, &format!("ok    {}", check.name))?;
+            continue;
+        }
+        answer = Answer::No;
+        say(out, &format!("FAIL  {}: {} findings", check.name, findings.len()))?;
+        for finding in findings {
+            say(out, &format!("      {finding}"))?;
+        }
+    }
+    Ok(answer)
+}
+
+fn run_docs(out: &mut impl Write) -> Result<Answer, Error> {
+    let repo = Repo::open()?;
+    for page in docs::pages() {
+        repo.write(page.path, &page.text)?;
+        say(out, &format!("wrote {}", page.path))?;
+    }
+    Ok(Answer::Yes)
+}
+
+fn run_console(bin: &std::path::Path, out: &mut impl Write) -> Result<Answer, Error> {
+    let repo = Repo::open()?;
+    let mut answer = Answer::Yes;
+    let mut ran = 0;
+    for block in console::blocks_of(&repo)? {
+        let result = console::run(&repo, bin, &block)?;
+        ran += result.ran;
+        if result.failures.is_empty() {
+            say(
+                out,
+                &format!(
+                    "ok    {}:{}: {} run, {} not ours",
+                    block.path, block.line, result.ran, result.skipped
+                ),
+            )?;
+            continue;
+        }
+        answer = Answer::No;
+        for failure in result.failures {
+            say(out, &format!("FAIL  {}:{failure}", block.path))?;
+        }
+    }
+    say(out, &format!("{ran} commands of the docs ran"))?;
+    Ok(answer)
+}
+
+fn say(out: &mut impl Write, line: &str) -> Result<(), Error> {
+    writeln!(out, "{line}").map_err(|source| Error::Io {
+        path: "standard output".into(),
+        source,
+    })
+}
