@@ -1,7 +1,7 @@
 //! The guests: licences, sources and bans, as `deny.toml` states them.
 //!
-//! `cargo deny check bans licenses sources` reads the same file and sees more; building it takes longer than
-//! everything else that CI does, so CI holds these three by what cargo itself tells. Sources and bans are read from
+//! `cargo deny check bans licenses sources` reads the same file and sees more, but takes minutes to build; so CI
+//! holds these three by what cargo itself tells (docs/decisions/003). Sources and bans are read from
 //! the lock file, for every platform; licences from what this platform downloads.
 
 use super::Finding;

@@ -78,7 +78,8 @@ fn outside(path: &str, source: &str) -> Vec<Finding> {
     for (at, word) in words.iter().enumerate() {
         let next = words.get(at + 1).map_or("", |word| word.text);
         let before = at.checked_sub(1).map_or("", |at| words[at].text);
-        let is_path = next == "::" && before != "::";
+        let inside_a_path = before == "::" && at >= 2 && is_name(words[at - 2].text);
+        let is_path = next == "::" && !inside_a_path;
         let is_import = before == "use" || before == "crate" && at >= 2 && words[at - 2].text == "extern";
         let for_tests = word.text == "std" && before == "crate" && under_cfg_test(&words[..at]);
         if OUTSIDE.contains(&word.text) && (is_path || is_import) && !for_tests {
@@ -100,6 +101,10 @@ fn outside(path: &str, source: &str) -> Vec<Finding> {
         }
     }
     findings
+}
+
+fn is_name(word: &str) -> bool {
+    word.starts_with(|c: char| c == '_' || c.is_alphabetic())
 }
 
 /// Whether the words before `std` in `#[cfg(test)] extern crate std` are those.
