@@ -150,6 +150,23 @@ fn where_only_part_of_the_range_fits_the_delay_is_drawn_from_that_part() {
 }
 
 #[test]
+fn the_published_form_piles_up_wherever_the_cap_itself_fits() {
+    // Could break if a limit that cuts nothing off changed what is drawn: comparisons would flatter it.
+    for at_most in [CAP, Duration::from_secs(60), Duration::MAX] {
+        let drawn = draws(Jitter::DecorrelatedAws, 0, CAP, at_most);
+        // From U[0.5 s, 90 s], 60 of 89.5 are above 30 s.
+        let at_cap = drawn
+            .iter()
+            .filter(|delay| delay.total_cmp(&30e9).is_eq())
+            .count();
+        assert!(
+            (13_100..13_700).contains(&at_cap),
+            "{at_cap} of 20000 at the cap, at most {at_most}"
+        );
+    }
+}
+
+#[test]
 fn what_does_not_fit_is_not_drawn() {
     // Could break if the shortest delay were cut to the time left.
     for jitter in KINDS {

@@ -334,6 +334,18 @@ fn answers_without_a_verdict_close_it_with_care() {
 }
 
 #[test]
+fn a_refusal_names_the_closing_that_comes_before_a_free_slot() {
+    // Could break if callers were sent away for the length of a hung probe's lease.
+    let (mut bench, until) = Bench::tripped(&policy(|b| b));
+    bench.go(until);
+    bench.attempt(Evidence::Answered);
+    let _hung = [bench.send(), bench.send(), bench.send()];
+    let retry_at = until.after(secs(5));
+    assert_eq!(bench.standing(), Standing::Refuses { retry_at });
+    assert_eq!(bench.go(retry_at), Some(Transition::ClosedCautiously));
+}
+
+#[test]
 fn silence_is_no_answer() {
     // Could break if a cancelled probe, or none, counted as a sign of life.
     let (mut bench, until) = Bench::tripped(&policy(|b| b));
@@ -389,6 +401,12 @@ fn the_open_time_doubles_only_for_one_that_flaps() {
     assert!(bench.breaker.view().flapping);
     bench.pass(secs(30));
     assert!(!bench.breaker.view().flapping);
+    until = bench.trip();
+    around(&bench, until, 5);
+    // The fifth of its failures comes 625 ms on: one whole window after the closing, to the nanosecond.
+    bench.go(until);
+    bench.attempt(Evidence::Success);
+    bench.pass(secs(30).minus(ms(625)));
     until = bench.trip();
     around(&bench, until, 5);
 }
@@ -479,6 +497,17 @@ fn a_reload_keeps_an_open_breakers_time_and_a_closed_ones_counts() {
     assert_eq!(bench.standing(), Standing::Refuses { retry_at: until });
     bench.go(until);
     assert_eq!(bench.breaker.free_probes(), 1);
+    bench
+        .breaker
+        .configure(bench.now, &policy(|b| b.open_for(secs(1)).open_max(secs(2))));
+    let Some(Transition::Opened { until, .. }) = bench.attempt(Evidence::Failure) else {
+        panic!("a failed probe opens it");
+    };
+    let open = until.since(bench.now);
+    assert!(
+        (ms(1_800)..=secs(2)).contains(&open),
+        "{open} is the longest that it may be now"
+    );
 
     let mut bench = Bench::new(&policy(|b| b.consecutive(1_000)));
     for _ in 0..19 {

@@ -139,6 +139,19 @@ fn a_changed_window_keeps_the_sums_and_lets_them_go_together() {
 }
 
 #[test]
+fn a_charge_that_no_longer_counted_is_not_carried_into_another_window() {
+    // Could break if every charge of the old window were looked for in the bucket that carries its sums.
+    let mut budget = Budget::new(&policy(0, 100, W));
+    let expired = budget.charge(at(0));
+    let carried = budget.charge(at(15_000));
+    budget.configure(at(20_000), &policy(0, 50, Duration::from_secs(20)));
+    budget.give_back(at(20_000), expired);
+    assert!(budget.room(at(20_000)).is_err());
+    budget.give_back(at(20_000), carried);
+    assert!(budget.room(at(20_000)).is_ok());
+}
+
+#[test]
 fn a_charge_from_two_windows_ago_frees_nothing() {
     // Could break if a bucket's number were compared across windows that number differently.
     let mut budget = Budget::new(&policy(0, 100, W));

@@ -91,6 +91,15 @@ fn a_number_is_drawn_evenly_whatever_the_most() {
 }
 
 #[test]
+fn no_number_of_a_wide_range_is_favoured() {
+    // Could break if the uneven draws were kept: of three quarters of all numbers, each third comes twice as often.
+    let mut rng = Rng::new(13, 0);
+    let counts = count(3, (0..30_000).map(|_| rng.up_to((3 << 62) - 1) % 3));
+    // Chi-square with 2 degrees of freedom at alpha = 1e-4.
+    assert!(chi_square(&counts) < 18.421, "{counts:?}");
+}
+
+#[test]
 fn both_ends_of_a_range_are_drawn() {
     // Could break if an end were left out, or the empty range looped.
     let mut rng = Rng::new(5, 5);
