@@ -10,13 +10,26 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod agenda;
 pub mod backoff;
 pub mod breaker;
 pub mod budget;
+pub mod call;
+mod cooldown;
+pub mod engine;
 pub mod facts;
+pub mod gate;
+pub mod latch;
+#[cfg(any(test, feature = "laws"))]
+pub mod laws;
+mod limiter;
 pub mod outcome;
 pub mod policy;
+mod queue;
 pub mod reason;
 mod ring;
 pub mod rng;
 pub mod time;
+pub mod trace;
+pub mod verdict;
+pub mod wait;

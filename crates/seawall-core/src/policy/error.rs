@@ -40,6 +40,11 @@ pub enum PolicyError {
         /// The bound's value.
         most: Duration,
     },
+    /// A gate stands under more others than an attempt can pass.
+    TooManyParents {
+        /// Gates that an attempt passes at the most, its own and its quota included.
+        most: usize,
+    },
     /// A budget that waits for credit and has no floor may wait for ever.
     WaitWithoutFloor,
 }
@@ -51,6 +56,7 @@ impl PolicyError {
             Self::Length { setting, .. } | Self::Number { setting, .. } | Self::Above { setting, .. } => {
                 setting
             }
+            Self::TooManyParents { .. } => "parent",
             Self::WaitWithoutFloor => "budget.on_empty",
         }
     }
@@ -70,6 +76,9 @@ impl fmt::Display for PolicyError {
             }
             Self::Above { setting, given, bound, most } => {
                 write!(f, "{setting} is {given}, above {bound}, which is {most}")
+            }
+            Self::TooManyParents { most } => {
+                write!(f, "an upstream, its parents and its quota are more than {most} gates; join some")
             }
             Self::WaitWithoutFloor => f.write_str(
                 "budget.on_empty is \"wait\" and budget.floor is 0: a call could wait for credit that never comes; \

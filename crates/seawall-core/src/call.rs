@@ -1,0 +1,551 @@
+//! One call across its attempts: the table that every driver drives.
+//!
+//! What can go wrong lies between the states, not in them: a caller leaves between a grant and its send, a breaker
+//! opens between two polls, a hedge fails after the first attempt has won. So the states are few, every input is
+//! named for every state, and what a row takes from the gates another row gives back. `engine.rs` does the taking
+//! and giving; here stands what follows from what.
+//!
+//! | state | poll | head, commit | settle, abandon | end |
+//! |---|---|---|---|---|
+//! | Ready | each gate admits → **Send**, takes place, probe → Flying; a gate makes it wait → **Park**, takes turn → Queued; none ever will → **Finish** | – | – | Gone |
+//! | Waiting | too early → **Wait**; time → Ready | – | – | Gone, gives charge |
+//! | Queued | still queued → **Park**; deadline → **Finish**, gives turn, charge | – | – | Gone, gives turn, charge |
+//! | Promised | as Ready, with its place kept; what it cannot use it gives back, and the next is woken | – | – | Gone, gives promise, charge; the next is woken |
+//! | Saving | credit → takes charge → Waiting or Ready; none → **Park** | – | – | Gone, gives turn |
+//! | Flying | **InFlight**; a hedge is due and allowed → **Send**, takes place, charge | commit → Streaming; the other attempt has lost | gives place, probe; answer, or none left out → Settled | Gone, gives place, probe |
+//! | Streaming | **InFlight** | – | gives place; the committed one → Settled | Gone, gives place |
+//! | Settled | judged by rule N1: **Finish** → Ended; takes charge, **Wait** → Waiting; no credit, may wait → Saving; moves on (K1) → Ready at another candidate | – | a loser: gives place | Gone |
+//! | Ended | the same **Finish** | – | a loser: gives place | Gone |
+//! | Gone | **Finish** `cancelled` | – | – | – |
+//!
+//! An input that a state does not name changes nothing: a stale permit, a second end, a commit after the end.
+
+use crate::breaker::Pass;
+use crate::budget::Charge;
+use crate::facts::Replay;
+use crate::gate::{CHAIN_MAX, GateId};
+use crate::latch::CredentialId;
+use crate::outcome::{Cause, Hint, Outcome, Refusal, Report, Sent};
+use crate::policy::CallPolicy;
+use crate::reason::Reason;
+use crate::rng::Rng;
+use crate::time::{Duration, Instant};
+use crate::verdict::{Endpoint, Role};
+use alloc::vec::Vec;
+
+/// Attempts of one call that may be out at once: the first and its hedge.
+pub(crate) const OUT_MAX: usize = 2;
+
+/// Names an idempotency store that upstreams may share (rule E4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DedupId(pub u32);
+
+/// Where a call may go: one upstream, model and credential.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The gate that its attempts pass; the gate knows its parents and its quota.
+    pub gate: GateId,
+    /// Whose credential, and which version of it.
+    pub credential: (CredentialId, u32),
+    /// Whether it honours idempotency keys.
+    pub honours_keys: bool,
+    /// The idempotency store behind it.
+    pub dedup: DedupId,
+    /// The model's window in tokens; 0 is unknown.
+    pub window: u32,
+}
+
+impl Candidate {
+    /// A candidate behind `gate` with no credential, no keys and an unknown window.
+    pub const fn at(gate: GateId) -> Self {
+        Self {
+            gate,
+            credential: (CredentialId::NONE, 0),
+            honours_keys: false,
+            dedup: DedupId(0),
+            window: 0,
+        }
+    }
+}
+
+/// What the caller promises about one call.
+#[derive(Clone, Copy, Debug)]
+pub struct Spec<'a> {
+    /// Where it may go, in order.
+    pub route: &'a [Candidate],
+    /// The policy that it keeps to its end.
+    pub policy: &'a CallPolicy,
+    /// Fewer retries than the policy's, where the caller wants that.
+    pub retries_max: Option<u32>,
+    /// Until when it must be committed.
+    pub deadline: Instant,
+    /// Whether it may be sent more than once.
+    pub replay: Replay,
+    /// What kind of endpoint it goes to.
+    pub endpoint: Endpoint,
+    /// An estimate of the tokens that it sends; 0 is unknown.
+    pub tokens_in: u32,
+    /// Above 1: this is itself a retry made elsewhere (rule G3).
+    pub nth: u32,
+    /// The body cannot be sent again.
+    pub once: bool,
+}
+
+impl<'a> Spec<'a> {
+    /// A call along `route` under `policy` that begins at `now`, with the policy's own deadline.
+    pub const fn new(now: Instant, route: &'a [Candidate], policy: &'a CallPolicy, replay: Replay) -> Self {
+        let endpoint = Endpoint::General;
+        let deadline = now.after(policy.deadline_for(endpoint));
+        Self {
+            route,
+            policy,
+            retries_max: None,
+            deadline,
+            replay,
+            endpoint,
+            tokens_in: 0,
+            nth: 1,
+            once: false,
+        }
+    }
+}
+
+/// Where a call stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum State {
+    Gone,
+    Ready,
+    Waiting { until: Instant, reason: Reason },
+    Queued { gate: u32, reason: Reason },
+    Promised { gate: u32 },
+    Saving { gate: u32, resume_at: Instant },
+    Flying,
+    Streaming,
+    Settled,
+    Ended(Finish),
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Finish {
+    pub(crate) reason: Reason,
+    pub(crate) unknown: bool,
+    pub(crate) retry_at: Option<Instant>,
+}
+
+/// A candidate, and what this call did there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leg {
+    pub(crate) candidate: Candidate,
+    pub(crate) sends: u32,
+    /// When the server will see this call again, by its own word.
+    pub(crate) not_before: Instant,
+    /// Nothing more is to be had here: quota, window, credential or patience of the server.
+    pub(crate) spent: bool,
+}
+
+/// An attempt that is out.
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    pub(crate) number: u32,
+    pub(crate) leg: u16,
+    pub(crate) role: Role,
+    pub(crate) began: Instant,
+    pub(crate) passes: [Option<Pass>; CHAIN_MAX],
+    /// The budgets that count this attempt as an original, by place in the chain.
+    pub(crate) original_at: [bool; CHAIN_MAX],
+    pub(crate) charges: [Option<Charge>; CHAIN_MAX],
+}
+
+/// What the attempts of one round met, merged (rule J1).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Met {
+    pub(crate) at: Instant,
+    pub(crate) outcome: Outcome,
+    pub(crate) status: u16,
+    pub(crate) should_retry: Option<bool>,
+    pub(crate) hint: Option<Hint>,
+    pub(crate) sent: Sent,
+}
+
+/// One call.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) generation: u32,
+    pub(crate) number: u64,
+    pub(crate) state: State,
+    pub(crate) policy: CallPolicy,
+    pub(crate) retries: u32,
+    pub(crate) deadline: Instant,
+    pub(crate) deadline_length: Duration,
+    pub(crate) replay: Replay,
+    pub(crate) is_write: bool,
+    pub(crate) endpoint: Endpoint,
+    pub(crate) nth: u32,
+    pub(crate) once: bool,
+    pub(crate) legs: Vec<Leg>,
+    pub(crate) at: u16,
+    pub(crate) home: u16,
+    pub(crate) sends: u32,
+    pub(crate) retries_made: u32,
+    pub(crate) fallbacks_made: u32,
+    /// The next send at a used candidate does not count towards the retries (preset `batch` after a throttle).
+    pub(crate) uncounted: bool,
+    pub(crate) out: [Option<Attempt>; OUT_MAX],
+    pub(crate) hedged: bool,
+    pub(crate) committed: Option<u32>,
+    pub(crate) met: Option<Met>,
+    /// Whether `met` is of the round that is out, and not of the one before.
+    pub(crate) met_this_round: bool,
+    /// Where an attempt may have acted.
+    pub(crate) acted_in: Option<DedupId>,
+    /// What the next send has been charged, and at which candidate.
+    pub(crate) charged: Option<u16>,
+    pub(crate) charges: [Option<Charge>; CHAIN_MAX],
+    pub(crate) previous_delay: Duration,
+    pub(crate) ticket: u64,
+    pub(crate) queued_since: Instant,
+    pub(crate) rng: Rng,
+}
+
+/// What follows from what a call met: rule N1 up to `attempts-spent`; the wait and the budget come after.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Judgement {
+    /// The call is over.
+    End(Reason),
+    /// Over at this upstream; another may go on (rule K1).
+    Leave(Reason),
+    /// May be sent again, if time and budget allow.
+    Again,
+}
+
+impl Attempt {
+    /// The attempt's number in its call, and its candidate.
+    pub(crate) const fn name(&self) -> (u32, u16) {
+        (self.number, self.leg)
+    }
+}
+
+impl Met {
+    pub(crate) const fn of(at: Instant, report: &Report) -> Self {
+        Self {
+            at,
+            outcome: report.outcome,
+            status: report.status,
+            should_retry: report.should_retry,
+            hint: report.outcome.hint(),
+            sent: report.outcome.sent(),
+        }
+    }
+
+    /// What two attempts met together: the more definite outcome decides, the longer hint holds, and where either
+    /// may have acted, the call may have.
+    pub(crate) fn merged(self, later: Self) -> Self {
+        let (more, less) = if definite(&later.outcome) >= definite(&self.outcome) {
+            (later, self)
+        } else {
+            (self, later)
+        };
+        let hint = match (more.hint, less.hint) {
+            (Some(a), Some(b)) => Some(if b.wait > a.wait { b } else { a }),
+            (a, b) => a.or(b),
+        };
+        let sent = match (more.sent, less.sent) {
+            (Sent::Done, _) => Sent::Done,
+            (_, Sent::Maybe) => Sent::Maybe,
+            (sent, _) => sent,
+        };
+        Self {
+            at: later.at,
+            hint,
+            sent,
+            ..more
+        }
+    }
+}
+
+/// How much an outcome says, for the choice between two.
+const fn definite(outcome: &Outcome) -> u8 {
+    match outcome {
+        Outcome::Failed { .. } => 0,
+        Outcome::Throttled { .. } => 1,
+        Outcome::Denied { .. } => 2,
+        Outcome::Refused(_) => 3,
+        Outcome::Answer => 4,
+    }
+}
+
+impl Call {
+    /// Rule N1, from the finished answer down to `attempts-spent`.
+    pub(crate) fn judge(&self, now: Instant) -> Judgement {
+        let Some(met) = &self.met else {
+            return Judgement::End(Reason::Cancelled);
+        };
+        let status = met.status;
+        let told = met.should_retry;
+        match met.outcome {
+            Outcome::Answer => return Judgement::End(Reason::Succeeded),
+            _ if self.committed.is_some() => return Judgement::End(Reason::AlreadyStreaming),
+            Outcome::Refused(Refusal::QuotaSpent) => return Judgement::Leave(Reason::QuotaSpent),
+            Outcome::Refused(Refusal::ContextTooLong) => return Judgement::Leave(Reason::ContextTooLong),
+            Outcome::Failed {
+                cause: Cause::Request,
+                ..
+            } => return Judgement::End(Reason::Refused { status }),
+            // The server's own "do retry" makes the caller's refusal, and a 403, a failure that may have acted.
+            Outcome::Refused(Refusal::Caller) | Outcome::Denied { latches: false } if told == Some(true) => {}
+            Outcome::Refused(Refusal::Caller | Refusal::TooLarge) => {
+                return Judgement::End(Reason::Refused { status });
+            }
+            Outcome::Denied { .. } => return Judgement::Leave(Reason::Denied { status }),
+            Outcome::Throttled { .. } | Outcome::Failed { .. } => {}
+        }
+        if told == Some(false) {
+            return Judgement::End(Reason::ToldNotTo);
+        }
+        if self.replay == Replay::Unsafe && self.repeat_may_act_twice(met) {
+            return Judgement::End(Reason::MayHaveActed);
+        }
+        if now >= self.deadline {
+            return Judgement::End(Reason::DeadlinePassed {
+                deadline: self.deadline_length,
+            });
+        }
+        if self.once {
+            return Judgement::End(Reason::BodyTooLarge);
+        }
+        let counts = self.policy.throttled_counts || !matches!(met.outcome, Outcome::Throttled { .. });
+        if counts && self.retries_made >= self.retries {
+            return Judgement::Leave(Reason::AttemptsSpent { sends: self.sends });
+        }
+        Judgement::Again
+    }
+
+    /// Whether what was met leaves open that the server acted. A refusal that the server wants repeated does (C5).
+    pub(crate) const fn repeat_may_act_twice(&self, met: &Met) -> bool {
+        match met.outcome {
+            Outcome::Refused(_) | Outcome::Denied { .. } => true,
+            Outcome::Answer | Outcome::Throttled { .. } | Outcome::Failed { .. } => {
+                matches!(met.sent, Sent::Maybe)
+            }
+        }
+    }
+
+    /// Whether the retry after what was met is charged to the budget (rule G6): all but one that the server invited.
+    pub(crate) const fn is_charged(met: &Met) -> bool {
+        !matches!(met.outcome, Outcome::Throttled { hint: Some(_) })
+    }
+
+    /// Whether the call may move to `leg` after `why`, as far as the call itself decides (rules K1 and K4).
+    pub(crate) fn may_move_to(&self, now: Instant, leg: u16, why: Option<&Reason>) -> bool {
+        let to = &self.legs[leg as usize];
+        let here = &self.legs[self.at as usize];
+        if leg == self.at || to.spent || to.not_before > now || !self.may_repeat_at(&to.candidate) {
+            return false;
+        }
+        if let Some(Reason::ContextTooLong) = why
+            && to.candidate.window <= here.candidate.window
+        {
+            return false;
+        }
+        if to.sends == 0 {
+            return (self.sends == 0 && leg == self.home) || self.fallbacks_made < self.policy.fallbacks;
+        }
+        to.sends < self.policy.tries && self.retries_made < self.retries
+    }
+
+    /// Rule K4: after an attempt that may have acted, only where a repeat cannot act twice.
+    fn may_repeat_at(&self, candidate: &Candidate) -> bool {
+        match (self.acted_in, self.replay) {
+            (None, _) | (_, Replay::Idempotent | Replay::Declared) => true,
+            (Some(domain), Replay::Keyed) => candidate.honours_keys && candidate.dedup == domain,
+            (Some(_), Replay::Unsafe) => false,
+        }
+    }
+
+    /// What the next send at `leg` is for.
+    pub(crate) fn role_at(&self, leg: u16) -> Role {
+        match (self.sends, self.legs[leg as usize].sends) {
+            (0, _) if leg == self.home => Role::First,
+            (_, 0) => Role::Fallback,
+            (_, _) => Role::Retry,
+        }
+    }
+
+    /// Whether this is a write whose effect nobody knows (rule E2).
+    pub(crate) const fn unknown(&self) -> bool {
+        if !self.is_write || self.acted_in.is_none() {
+            return false;
+        }
+        match &self.met {
+            Some(Met {
+                outcome: Outcome::Refused(_),
+                should_retry: Some(true),
+                ..
+            })
+            | None => true,
+            Some(met) => !matches!(met.outcome, Outcome::Answer | Outcome::Refused(_)),
+        }
+    }
+
+    pub(crate) fn attempts_out(&self) -> usize {
+        self.out.iter().flatten().count()
+    }
+
+    pub(crate) fn leg(&self) -> &Leg {
+        &self.legs[self.at as usize]
+    }
+
+    /// A tenant for a slot that has none yet.
+    pub(crate) fn vacant(policy: &CallPolicy) -> Self {
+        Self {
+            generation: 0,
+            number: 0,
+            state: State::Gone,
+            policy: *policy,
+            retries: 0,
+            deadline: Instant::START,
+            deadline_length: Duration::ZERO,
+            replay: Replay::Unsafe,
+            is_write: false,
+            endpoint: Endpoint::General,
+            nth: 1,
+            once: false,
+            legs: Vec::new(),
+            at: 0,
+            home: 0,
+            sends: 0,
+            retries_made: 0,
+            fallbacks_made: 0,
+            uncounted: false,
+            out: [None, None],
+            hedged: false,
+            committed: None,
+            met: None,
+            met_this_round: false,
+            acted_in: None,
+            charged: None,
+            charges: [None; CHAIN_MAX],
+            previous_delay: Duration::ZERO,
+            ticket: 0,
+            queued_since: Instant::START,
+            rng: Rng::new(0, 0),
+        }
+    }
+
+    /// Moves a new tenant in, keeping what is warm.
+    pub(crate) fn begin(&mut self, now: Instant, number: u64, rng: Rng, spec: &Spec<'_>) {
+        self.number = number;
+        self.state = State::Ready;
+        self.policy = *spec.policy;
+        self.retries = spec
+            .retries_max
+            .map_or(spec.policy.retries, |max| max.min(spec.policy.retries));
+        self.deadline = spec.deadline;
+        self.deadline_length = spec.deadline.since(now);
+        self.is_write = matches!(spec.replay, Replay::Keyed | Replay::Unsafe);
+        self.replay = match spec.replay {
+            Replay::Declared if !spec.policy.declared_counts => Replay::Unsafe,
+            replay => replay,
+        };
+        self.endpoint = spec.endpoint;
+        self.nth = spec.nth.max(1);
+        self.once = spec.once;
+        self.legs.clear();
+        self.legs.extend(spec.route.iter().map(|candidate| Leg {
+            candidate: *candidate,
+            sends: 0,
+            not_before: Instant::START,
+            spent: false,
+        }));
+        self.sends = 0;
+        self.retries_made = 0;
+        self.fallbacks_made = 0;
+        self.uncounted = false;
+        self.hedged = false;
+        self.committed = None;
+        self.met = None;
+        self.met_this_round = false;
+        self.acted_in = None;
+        self.charged = None;
+        self.previous_delay = spec.policy.backoff.base;
+        self.ticket = 0;
+        self.rng = rng;
+    }
+}
+
+/// How a candidate stands towards a call, now.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Standing {
+    /// Would send at once.
+    Now,
+    /// Would make it wait in the queue of `gate`, until `known` where a time is known.
+    Waits {
+        gate: u32,
+        reason: Reason,
+        known: Option<Instant>,
+    },
+    /// Will not take it.
+    Refuses {
+        reason: Reason,
+        retry_at: Option<Instant>,
+    },
+}
+
+/// The best of the candidates that a call may move to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Others {
+    /// The first that would send at once.
+    pub(crate) now: Option<u16>,
+    /// The one whose wait is known to end first.
+    pub(crate) soonest: Option<(u16, Instant)>,
+}
+
+/// Where a call that may be sent goes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Choice {
+    /// To this candidate, at once.
+    Send(u16),
+    /// To its own candidate's queue.
+    Stay,
+    /// To this other candidate's queue.
+    Move(u16),
+    /// Nowhere.
+    Refuse(Reason, Option<Instant>),
+}
+
+/// Rule K1 before a send: while another could send now, no wait above `patience`; if none can, the first that is free.
+pub(crate) fn choose(
+    here: (u16, Standing),
+    others: Others,
+    now: Instant,
+    waited: Duration,
+    patience: Duration,
+) -> Choice {
+    let (at, standing) = here;
+    match standing {
+        Standing::Now => Choice::Send(at),
+        Standing::Refuses { reason, retry_at } => match others {
+            Others { now: Some(other), .. } => Choice::Send(other),
+            Others {
+                now: None,
+                soonest: Some((other, _)),
+            } => Choice::Move(other),
+            Others {
+                now: None,
+                soonest: None,
+            } => Choice::Refuse(reason, retry_at),
+        },
+        Standing::Waits { known, .. } => {
+            let wait = known.map_or(waited, |until| until.since(now));
+            if wait <= patience && (known.is_some() || waited < patience) {
+                return Choice::Stay;
+            }
+            match (others.now, others.soonest, known) {
+                (Some(other), _, _) => Choice::Send(other),
+                (None, Some((other, theirs)), Some(ours)) if theirs < ours => Choice::Move(other),
+                (None, _, _) => Choice::Stay,
+            }
+        }
+    }
+}

@@ -1,0 +1,531 @@
+//! The engine: gates and the calls that can meet at them, behind one `&mut self`.
+//!
+//! A driver *tells* it what happened ([`begin`](Engine::begin), [`settle`](Engine::settle),
+//! [`abandon`](Engine::abandon), [`end`](Engine::end)) and *asks* it what to do ([`poll`](Engine::poll)); nothing
+//! else speaks. Every method takes the time. After each, the driver polls the calls that [`woken`](Engine::woken)
+//! names, and again at [`next_wake`](Engine::next_wake).
+
+mod depart;
+mod judge;
+mod settle;
+
+use crate::agenda::Agenda;
+use crate::breaker::Transition;
+use crate::call::{Call, Finish, Spec, State};
+use crate::gate::{Admits, Gate, GateId, GateKey};
+use crate::latch::Latches;
+use crate::outcome::Sent;
+use crate::policy::{GatePolicy, Mode, Policy, PolicyError, Preset};
+use crate::queue::Links;
+use crate::reason::Reason;
+use crate::rng::Rng;
+use crate::time::Instant;
+use crate::trace::{Event, Held, Recording, Trace, What};
+use crate::verdict::{Action, CallId, Ended, Verdict};
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+/// Gates, and the calls that can meet at them. See the [module](self).
+///
+/// ```
+/// use seawall_core::call::{Candidate, Spec};
+/// use seawall_core::engine::Engine;
+/// use seawall_core::facts::Replay;
+/// use seawall_core::gate::GateKey;
+/// use seawall_core::outcome::{Outcome, Report};
+/// use seawall_core::policy::{Policy, Preset};
+/// use seawall_core::time::{Duration, Instant};
+/// use seawall_core::trace::Recording;
+/// use seawall_core::verdict::Action;
+///
+/// let policy = Policy::preset(Preset::Default);
+/// let mut engine = Engine::new(7, Recording::On);
+/// let now = Instant::START;
+/// let gate = engine.configure(now, GateKey(1), &policy.gate, &[], None)?;
+/// let call = engine.begin(now, Spec::new(now, &[Candidate::at(gate)], &policy.call, Replay::Idempotent));
+/// let Action::Send(permit) = engine.poll(now, call).action else { panic!("a fresh gate sends at once") };
+/// let now = now + Duration::from_millis(20);
+/// engine.settle(now, permit, Report::of(Outcome::Answer));
+/// assert_eq!(engine.poll(now, call).reason.code(), "succeeded");
+/// engine.end(now, call);
+/// # Ok::<(), seawall_core::policy::PolicyError>(())
+/// ```
+#[derive(Debug)]
+pub struct Engine {
+    seed: u64,
+    now: Instant,
+    calls: Vec<Call>,
+    free: Vec<u32>,
+    begun: u64,
+    tickets: u64,
+    attempts: u64,
+    permits_out: u64,
+    gates: Vec<Gate>,
+    keys: BTreeMap<GateKey, GateId>,
+    latches: Latches,
+    agenda: Agenda,
+    links: Links,
+    trace: Trace,
+    rng: Rng,
+}
+
+/// What a gate holds now, for people and tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GateLoad {
+    /// Attempts in flight.
+    pub in_flight: u32,
+    /// Places promised to calls that were woken and have not polled.
+    pub promised: u32,
+    /// Calls that wait for cool-down, breaker or place.
+    pub queued: u32,
+    /// Calls that wait for credit.
+    pub saving: u32,
+    /// Until when the gate cools.
+    pub not_before: Instant,
+}
+
+impl Engine {
+    /// An engine without gates. Same seed and same inputs: same trace, byte for byte.
+    pub fn new(seed: u64, recording: Recording) -> Self {
+        Self {
+            seed,
+            now: Instant::START,
+            calls: Vec::new(),
+            free: Vec::new(),
+            begun: 0,
+            tickets: 0,
+            attempts: 0,
+            permits_out: 0,
+            gates: Vec::new(),
+            keys: BTreeMap::new(),
+            latches: Latches::default(),
+            agenda: Agenda::default(),
+            links: Links::default(),
+            trace: Trace::new(recording),
+            // Calls have the streams from 1; what no call draws for itself is drawn from 0.
+            rng: Rng::new(seed, 0),
+        }
+    }
+
+    /// Makes the gate behind `key`, or gives it another policy and other parents and keeps its state. Its attempts
+    /// also pass the parents' gates and theirs; the cool-down is kept by `quota`, or by itself.
+    ///
+    /// # Errors
+    /// [`PolicyError::TooManyParents`]: an attempt would pass more than [`CHAIN_MAX`](crate::gate::CHAIN_MAX) gates.
+    pub fn configure(
+        &mut self,
+        now: Instant,
+        key: GateKey,
+        policy: &GatePolicy,
+        parents: &[GateId],
+        quota: Option<GateId>,
+    ) -> Result<GateId, PolicyError> {
+        let now = self.advance(now);
+        let number = u32::try_from(self.gates.len()).expect("gates are counted in 32 bits");
+        let id = self.keys.get(&key).copied().unwrap_or(GateId(number));
+        let mut chain = crate::gate::Chain::of(id.0);
+        for above in parents.iter().chain(quota.as_ref()) {
+            for gate in self.gates[above.0 as usize].chain.gates() {
+                chain.add(*gate)?;
+            }
+        }
+        if let Some(quota) = quota {
+            chain.cool_at(quota.0);
+        }
+        match self.gates.get_mut(id.0 as usize) {
+            Some(gate) => gate.configure(now, policy),
+            None => {
+                self.gates.push(Gate::new(id.0, policy));
+                self.keys.insert(key, id);
+            }
+        }
+        self.gates[id.0 as usize].chain = chain;
+        self.pump(now, id.0);
+        Ok(id)
+    }
+
+    /// Latches a gate's breaker outside its automaton, or gives it back; `Auto` also ends its cool-down (rule C6).
+    pub fn force(&mut self, now: Instant, gate: GateId, mode: Mode) {
+        let now = self.advance(now);
+        let it = &mut self.gates[gate.0 as usize];
+        if let Some(breaker) = &mut it.breaker {
+            breaker.force(now, mode);
+        }
+        match mode {
+            Mode::Auto => it.cooldown.end(),
+            Mode::Open | Mode::Closed | Mode::Observe => {}
+        }
+        self.pump(now, gate.0);
+    }
+
+    /// A call begins. It holds a slot until [`end`](Self::end); nothing is sent before a poll grants it.
+    pub fn begin(&mut self, now: Instant, spec: Spec<'_>) -> CallId {
+        let now = self.advance(now);
+        self.begun += 1;
+        let rng = Rng::new(self.seed, self.begun);
+        let slot = self.free.pop().unwrap_or_else(|| self.another_slot());
+        let call = &mut self.calls[slot as usize];
+        call.begin(now, self.begun, rng, &spec);
+        let id = CallId {
+            slot,
+            generation: call.generation,
+        };
+        self.settle_home(slot, &spec);
+        id
+    }
+
+    /// What to do with `call` now. The only thing that speaks: grants at most one permit, tells again what it told
+    /// where nothing has changed, and after the end the same finish for ever.
+    pub fn poll(&mut self, now: Instant, call: CallId) -> Verdict {
+        let now = self.advance(now);
+        let Some(slot) = self.slot(call) else {
+            return Verdict {
+                action: Action::Finish {
+                    unknown: false,
+                    retry_at: None,
+                },
+                reason: Reason::Cancelled,
+            };
+        };
+        self.agenda.polled(slot);
+        // Every turn moves the call on: settled, waited, queued, sent or ended.
+        loop {
+            if let Some(verdict) = self.step(now, slot) {
+                return verdict;
+            }
+        }
+    }
+
+    /// The caller has what it wants, or left, in whatever state the call is: its place, promise, charge and turn go
+    /// back, its wake passes on, and its slot is free. A permit that is still out is void.
+    pub fn end(&mut self, now: Instant, call: CallId) -> Ended {
+        let now = self.advance(now);
+        let Some(slot) = self.slot(call) else {
+            return Ended {
+                unknown: false,
+                sends: 0,
+            };
+        };
+        let held = self.release(now, slot);
+        let it = &mut self.calls[slot as usize];
+        let ended = match it.state {
+            State::Ended(finish) => Ended {
+                unknown: finish.unknown,
+                sends: it.sends,
+            },
+            _ => Ended {
+                unknown: it.unknown(),
+                sends: it.sends,
+            },
+        };
+        let was_over = matches!(it.state, State::Ended(_));
+        it.state = State::Gone;
+        it.generation = it.generation.wrapping_add(1);
+        if !was_over || held != Held::NOTHING {
+            self.record(slot, What::Left, Held::NOTHING, held);
+        }
+        self.free.push(slot);
+        ended
+    }
+
+    /// When [`woken`](Self::woken) will have something to say; a point in the past means now.
+    pub fn next_wake(&self) -> Option<Instant> {
+        self.agenda.next_wake()
+    }
+
+    /// A call to poll: something made it ready, or its time has come. In order; ask until there is none.
+    pub fn woken(&mut self, now: Instant) -> Option<CallId> {
+        let now = self.advance(now);
+        loop {
+            if let Some(slot) = self.agenda.next_ready() {
+                return Some(self.id(slot));
+            }
+            let slot = self.agenda.next_due(now)?;
+            if self.is_due(now, slot) {
+                return Some(self.id(slot));
+            }
+        }
+    }
+
+    /// What happened since the last drain, in order.
+    pub fn drain(&mut self) -> impl Iterator<Item = Event> + '_ {
+        self.trace.drain()
+    }
+
+    /// What a gate holds now.
+    pub fn load(&self, gate: GateId) -> GateLoad {
+        let gate = &self.gates[gate.0 as usize];
+        GateLoad {
+            in_flight: gate.limiter.in_flight(),
+            promised: gate.limiter.promised(),
+            queued: gate.queue.len(),
+            saving: gate.savers.len(),
+            not_before: gate.cooldown.not_before(),
+        }
+    }
+
+    /// Permits granted and neither settled, abandoned nor ended.
+    pub const fn permits_out(&self) -> u64 {
+        self.permits_out
+    }
+
+    /// Calls begun and not ended.
+    pub fn calls_alive(&self) -> usize {
+        self.calls.len() - self.free.len()
+    }
+
+    /// One row of the table in `call.rs`; `None` where the call has moved on and is to be asked again.
+    fn step(&mut self, now: Instant, slot: u32) -> Option<Verdict> {
+        let call = &self.calls[slot as usize];
+        match call.state {
+            State::Ready | State::Promised { .. } | State::Queued { .. } => self.depart(now, slot),
+            State::Waiting { until, reason } => {
+                if now < until {
+                    return Some(Verdict {
+                        action: Action::Wait(until),
+                        reason,
+                    });
+                }
+                self.calls[slot as usize].state = State::Ready;
+                None
+            }
+            State::Saving { gate, resume_at } => self.save(now, slot, gate, resume_at),
+            State::Flying => self.fly(now, slot),
+            State::Streaming => {
+                let reason = call
+                    .out
+                    .iter()
+                    .flatten()
+                    .next()
+                    .map_or(Reason::First, |attempt| attempt.role.reason());
+                Some(Verdict {
+                    action: Action::InFlight { hedge_at: None },
+                    reason,
+                })
+            }
+            State::Settled => self.judge(now, slot),
+            State::Ended(Finish {
+                reason,
+                unknown,
+                retry_at,
+            }) => Some(Verdict {
+                action: Action::Finish { unknown, retry_at },
+                reason,
+            }),
+            State::Gone => unreachable!("a live call is not gone"),
+        }
+    }
+
+    /// Ends the call with `reason`: what it still holds goes back.
+    fn finish(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        reason: Reason,
+        retry_at: Option<Instant>,
+    ) -> Option<Verdict> {
+        let gave = self.leave_queues(now, slot).and(self.give_charges(now, slot));
+        let call = &mut self.calls[slot as usize];
+        let unknown = call.unknown();
+        let retry_at = retry_at.or_else(|| {
+            let met = call.met.as_ref()?;
+            Some(met.at.after(met.hint?.wait))
+        });
+        call.state = State::Ended(Finish {
+            reason,
+            unknown,
+            retry_at,
+        });
+        self.record(slot, What::Finished(reason, unknown), Held::NOTHING, gave);
+        None
+    }
+
+    /// Gives back all that a call holds, in any state.
+    fn release(&mut self, now: Instant, slot: u32) -> Held {
+        let mut held = self.leave_queues(now, slot).and(self.give_charges(now, slot));
+        for place in 0..crate::call::OUT_MAX {
+            if let Some(attempt) = self.calls[slot as usize].out[place].take() {
+                // Nobody said what became of it: it may have acted, and was an attempt.
+                held = held.and(self.drop_attempt(now, slot, attempt, Sent::Maybe));
+            }
+        }
+        self.agenda.forget(slot);
+        held
+    }
+
+    /// Wakes as many of a gate's queue as it admits now, each with its place promised.
+    fn pump(&mut self, now: Instant, number: u32) {
+        while let Some(head) = self.gates[number as usize].queue.head() {
+            self.advance_breaker(now, number);
+            let replay = self.calls[head as usize].replay;
+            let gate = &mut self.gates[number as usize];
+            match gate.admits(now, replay) {
+                Admits::Now => {
+                    gate.queue.leave(&mut self.links, head);
+                    gate.limiter.promise();
+                    self.calls[head as usize].state = State::Promised { gate: number };
+                    self.agenda.disarm(head);
+                    self.agenda.make_ready(head);
+                }
+                Admits::Never => {
+                    gate.queue.leave(&mut self.links, head);
+                    self.calls[head as usize].state = State::Ready;
+                    self.agenda.disarm(head);
+                    self.agenda.make_ready(head);
+                }
+                Admits::At(at) => {
+                    // The first in the queue keeps the gate's time; a new first must be told it.
+                    if self.agenda.armed_at(head).is_none_or(|told| told > at) {
+                        self.agenda.arm(head, at);
+                        self.agenda.make_ready(head);
+                    }
+                    return;
+                }
+                Admits::Later => return,
+            }
+        }
+    }
+
+    /// Tells a gate's breaker the time, and what follows from a transition by the clock.
+    fn advance_breaker(&mut self, now: Instant, number: u32) {
+        let breaker = self.gates[number as usize].breaker.as_mut();
+        if let Some(transition) = breaker.and_then(|breaker| breaker.advance(now)) {
+            self.turned(number, transition);
+        }
+    }
+
+    /// A gate's breaker moved.
+    fn turned(&mut self, number: u32, transition: Transition) {
+        let gate = &mut self.gates[number as usize];
+        match transition {
+            Transition::ClosedCautiously => gate.limiter.start_with(gate.probes),
+            Transition::Opened { .. } | Transition::HalfOpened | Transition::Closed => {}
+        }
+        self.record_gate(What::Breaker(number, transition));
+    }
+
+    /// Whether a call whose time has come has something to ask; a queue's first may only have kept its gate's time.
+    fn is_due(&mut self, now: Instant, slot: u32) -> bool {
+        match self.calls[slot as usize].state {
+            State::Queued { gate, .. } => {
+                self.pump(now, gate);
+                // Promised, it stands among the ready; still queued, it asks whether to go on waiting.
+                matches!(self.calls[slot as usize].state, State::Queued { .. })
+            }
+            State::Gone => false,
+            State::Ready
+            | State::Waiting { .. }
+            | State::Promised { .. }
+            | State::Saving { .. }
+            | State::Flying
+            | State::Streaming
+            | State::Settled
+            | State::Ended(_) => true,
+        }
+    }
+
+    /// Takes the call out of whatever queue it stands in, and breaks a promise made to it.
+    fn leave_queues(&mut self, now: Instant, slot: u32) -> Held {
+        let state = self.calls[slot as usize].state;
+        match state {
+            State::Queued { gate, .. } => {
+                self.gates[gate as usize].queue.leave(&mut self.links, slot);
+                self.agenda.disarm(slot);
+                self.calls[slot as usize].state = State::Ready;
+                self.pump(now, gate);
+                Held::TURN
+            }
+            State::Promised { gate } => {
+                self.gates[gate as usize].limiter.keep_promise();
+                self.calls[slot as usize].state = State::Ready;
+                self.pump(now, gate);
+                Held::TURN
+            }
+            State::Saving { gate, .. } => {
+                self.gates[gate as usize].savers.leave(&mut self.links, slot);
+                self.agenda.disarm(slot);
+                self.calls[slot as usize].state = State::Ready;
+                self.wake_saver(now, gate);
+                Held::TURN
+            }
+            State::Waiting { .. } => {
+                self.agenda.disarm(slot);
+                Held::NOTHING
+            }
+            State::Gone
+            | State::Ready
+            | State::Flying
+            | State::Streaming
+            | State::Settled
+            | State::Ended(_) => Held::NOTHING,
+        }
+    }
+
+    fn another_slot(&mut self) -> u32 {
+        let slot = u32::try_from(self.calls.len()).expect("calls are counted in 32 bits");
+        self.calls.push(Call::vacant(&Policy::preset(Preset::Off).call));
+        self.agenda.grow_to(self.calls.len());
+        self.links.grow_to(self.calls.len());
+        slot
+    }
+
+    fn advance(&mut self, now: Instant) -> Instant {
+        self.now = self.now.max(now);
+        self.now
+    }
+
+    fn slot(&self, id: CallId) -> Option<u32> {
+        let call = self.calls.get(id.slot())?;
+        (call.generation == id.generation && call.state != State::Gone).then_some(id.slot)
+    }
+
+    fn id(&self, slot: u32) -> CallId {
+        CallId {
+            slot,
+            generation: self.calls[slot as usize].generation,
+        }
+    }
+
+    #[inline]
+    fn record(&mut self, slot: u32, what: What, took: Held, gave: Held) {
+        let call = &self.calls[slot as usize];
+        let (number, attempt, candidate) = (call.number, call.sends, call.at);
+        self.trace.push(Event {
+            at: self.now,
+            call: number,
+            attempt,
+            candidate,
+            what,
+            took,
+            gave,
+        });
+    }
+
+    /// As `record`, of an attempt that need not be the call's last.
+    fn record_attempt(&mut self, slot: u32, (attempt, candidate): (u32, u16), what: What, gave: Held) {
+        let call = self.calls[slot as usize].number;
+        let took = Held::NOTHING;
+        self.trace.push(Event {
+            at: self.now,
+            call,
+            attempt,
+            candidate,
+            what,
+            took,
+            gave,
+        });
+    }
+
+    fn record_gate(&mut self, what: What) {
+        let (took, gave) = (Held::NOTHING, Held::NOTHING);
+        self.trace.push(Event {
+            at: self.now,
+            call: 0,
+            attempt: 0,
+            candidate: 0,
+            what,
+            took,
+            gave,
+        });
+    }
+}

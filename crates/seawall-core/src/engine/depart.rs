@@ -1,0 +1,564 @@
+//! Before a send: which candidate, which queue, and what is taken.
+
+use super::Engine;
+use crate::breaker::Standing as BreakerStanding;
+use crate::budget::{Charge, Empty};
+use crate::call::{Attempt, Choice, OUT_MAX, Others, Spec, Standing, State, choose};
+use crate::facts::Replay;
+use crate::gate::{CHAIN_MAX, Chain};
+use crate::policy::{Mode, OnOpen, PROBE_LEASE_SLACK};
+use crate::reason::Reason;
+use crate::time::{Duration, Instant};
+use crate::trace::{Held, What};
+use crate::verdict::{Action, Permit, Role, Verdict};
+
+/// What an attempt is sent beside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Beside {
+    /// It is alone.
+    Nothing,
+    /// A slow first one: it is a hedge, and was charged this.
+    First(Held),
+}
+
+impl Engine {
+    /// Skips candidates that cannot serve at all (rule K2): a window too small, a gate forced open.
+    pub(super) fn settle_home(&mut self, slot: u32, spec: &Spec<'_>) {
+        let fits = |window: u32| window == 0 || spec.tokens_in <= window;
+        if let [only] = spec.route
+            && fits(only.window)
+        {
+            let call = &mut self.calls[slot as usize];
+            (call.home, call.at) = (0, 0);
+            self.arrive(slot);
+            return;
+        }
+        let forced = |gate: u32| {
+            let chain = self.gates[gate as usize].chain;
+            let mode = |gate: &u32| {
+                self.gates[*gate as usize]
+                    .breaker
+                    .as_ref()
+                    .map(|breaker| breaker.mode())
+            };
+            chain.gates().iter().any(|gate| mode(gate) == Some(Mode::Open))
+        };
+        let fitting = spec.route.iter().position(|candidate| fits(candidate.window));
+        let open = spec
+            .route
+            .iter()
+            .position(|c| fits(c.window) && !forced(c.gate.0));
+        let home = open
+            .or(fitting)
+            .map_or(0, |place| u16::try_from(place).unwrap_or(u16::MAX));
+        if fitting.is_none() {
+            let reason = if spec.route.is_empty() {
+                Reason::NoCandidate
+            } else {
+                Reason::ContextTooLong
+            };
+            let now = self.now;
+            self.finish_unsent(now, slot, reason);
+        }
+        let call = &mut self.calls[slot as usize];
+        (call.home, call.at) = (home, home);
+        self.arrive(slot);
+    }
+
+    /// Tells the breakers in front of the call's home that it came (rule H4).
+    fn arrive(&mut self, slot: u32) {
+        let call = &self.calls[slot as usize];
+        let Some(leg) = call.legs.get(usize::from(call.home)) else {
+            return;
+        };
+        let (replay, chain) = (call.replay, self.chain(leg.candidate.gate.0));
+        for gate in chain.gates() {
+            if let Some(breaker) = &mut self.gates[*gate as usize].breaker {
+                breaker.arrive(self.now, replay);
+            }
+        }
+    }
+
+    fn finish_unsent(&mut self, now: Instant, slot: u32, reason: Reason) {
+        let verdict = self.finish(now, slot, reason, None);
+        debug_assert!(verdict.is_none(), "a finish is told by the next poll");
+    }
+
+    /// Sends, queues or ends a call that may be sent.
+    pub(super) fn depart(&mut self, now: Instant, slot: u32) -> Option<Verdict> {
+        let call = &self.calls[slot as usize];
+        if now >= call.deadline {
+            let deadline = call.deadline_length;
+            return self.finish(now, slot, Reason::DeadlinePassed { deadline }, None);
+        }
+        let at = call.at;
+        let here = self.standing(now, slot, at);
+        let others = match here {
+            Standing::Now => Others::default(),
+            Standing::Waits { .. } | Standing::Refuses { .. } => self.others(now, slot, None),
+        };
+        let call = &self.calls[slot as usize];
+        // A call that lost its turn, because a breaker opened, has waited all the same.
+        let waited = if call.ticket == 0 {
+            Duration::ZERO
+        } else {
+            now.since(call.queued_since)
+        };
+        match choose((at, here), others, now, waited, call.policy.patience) {
+            Choice::Send(leg) => self.send(now, slot, leg, Beside::Nothing),
+            Choice::Stay => self.queue_up(now, slot, at, here, others),
+            Choice::Move(leg) => {
+                let there = self.standing(now, slot, leg);
+                self.queue_up(now, slot, leg, there, others)
+            }
+            Choice::Refuse(reason, retry_at) => self.finish(now, slot, reason, retry_at),
+        }
+    }
+
+    /// The candidates that the call may move to after `why`, as they stand now.
+    pub(super) fn others(&mut self, now: Instant, slot: u32, why: Option<&Reason>) -> Others {
+        let mut others = Others::default();
+        let legs = u16::try_from(self.calls[slot as usize].legs.len()).unwrap_or(u16::MAX);
+        for leg in 0..legs {
+            let call = &self.calls[slot as usize];
+            if !call.may_move_to(now, leg, why) || (why.is_some() && self.shares_spent_quota(slot, leg)) {
+                continue;
+            }
+            match self.standing(now, slot, leg) {
+                Standing::Now => {
+                    others.now = others.now.or(Some(leg));
+                }
+                Standing::Waits {
+                    known: Some(until), ..
+                } => {
+                    if others.soonest.is_none_or(|(_, soonest)| until < soonest) {
+                        others.soonest = Some((leg, until));
+                    }
+                }
+                Standing::Waits { known: None, .. } | Standing::Refuses { .. } => {}
+            }
+        }
+        others
+    }
+
+    /// Rule K3: a throttled or spent quota is never evaded inside itself.
+    fn shares_spent_quota(&self, slot: u32, leg: u16) -> bool {
+        let call = &self.calls[slot as usize];
+        let quota = |leg: u16| self.chain(call.legs[usize::from(leg)].candidate.gate.0).quota();
+        let spent = call.met.as_ref().is_some_and(|met| {
+            use crate::outcome::{Outcome, Refusal};
+            matches!(
+                met.outcome,
+                Outcome::Throttled { .. } | Outcome::Refused(Refusal::QuotaSpent)
+            )
+        });
+        spent && quota(leg) == quota(call.at)
+    }
+
+    pub(super) fn chain(&self, gate: u32) -> Chain {
+        self.gates[gate as usize].chain
+    }
+
+    /// How a candidate stands towards the call: rule N1's order before a send. Asks; takes nothing.
+    pub(super) fn standing(&mut self, now: Instant, slot: u32, leg: u16) -> Standing {
+        let call = &self.calls[slot as usize];
+        let candidate = call.legs[usize::from(leg)].candidate;
+        let latched = self.latches.left(now, candidate.credential);
+        if !latched.is_zero() {
+            let reason = Reason::DeniedLatched { left: latched };
+            return Standing::Refuses {
+                reason,
+                retry_at: Some(now.after(latched)),
+            };
+        }
+        let (left, hint_max) = (call.deadline.since(now), call.policy.hints.max);
+        let min_attempt = call.policy.timeouts.min_attempt;
+        let replay = call.replay;
+        let promise = match call.state {
+            State::Promised { gate } => Some(gate),
+            _ => None,
+        };
+        let chain = self.chain(candidate.gate.0);
+        let cooling = self.gates[chain.quota() as usize].cooldown.left(now);
+        let mut waits = None;
+        if !cooling.is_zero() {
+            let (reason, until) = (Reason::CoolingDown { left: cooling }, now.after(cooling));
+            if cooling > hint_max || cooling.plus(min_attempt) > left {
+                return Standing::Refuses {
+                    reason,
+                    retry_at: Some(until),
+                };
+            }
+            waits = Some(Standing::Waits {
+                gate: chain.quota(),
+                reason,
+                known: Some(until),
+            });
+        }
+        for number in chain.gates() {
+            match self.gate_stands(now, slot, *number, promise, replay) {
+                Standing::Now => {}
+                refuses @ Standing::Refuses { .. } => return refuses,
+                stands @ Standing::Waits { .. } => waits = waits.or(Some(stands)),
+            }
+        }
+        waits.unwrap_or(Standing::Now)
+    }
+
+    /// How one gate of the chain stands: breaker, then places, then whether others stand in line.
+    fn gate_stands(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        number: u32,
+        promise: Option<u32>,
+        replay: Replay,
+    ) -> Standing {
+        let (deadline, min_attempt) = {
+            let call = &self.calls[slot as usize];
+            (call.deadline, call.policy.timeouts.min_attempt)
+        };
+        self.advance_breaker(now, number);
+        let gate = &self.gates[number as usize];
+        let promised_here = promise == Some(number);
+        if let Some(breaker) = &gate.breaker {
+            let standing = breaker.standing(replay);
+            let free = breaker.free_probes() > gate.limiter.promised() - u32::from(promised_here);
+            // Probes that are promised, and not sent, say nothing of when the next is free.
+            let refusal = match standing {
+                BreakerStanding::Admits => None,
+                BreakerStanding::AdmitsProbe if free => None,
+                BreakerStanding::AdmitsProbe => Some(breaker.next_change()),
+                BreakerStanding::Refuses { retry_at } => Some(Some(retry_at)),
+                BreakerStanding::ForcedOpen => {
+                    let reason = Reason::BreakerOpen {
+                        retry_in: Duration::MAX,
+                    };
+                    return Standing::Refuses {
+                        reason,
+                        retry_at: None,
+                    };
+                }
+            };
+            if let Some(retry_at) = refusal {
+                let retry_in = retry_at.map_or(Duration::ZERO, |at| at.since(now));
+                let in_time = retry_at.is_none_or(|at| at.after(min_attempt) <= deadline);
+                return match gate.on_open {
+                    OnOpen::Wait if in_time => {
+                        let reason = Reason::BreakerWait { left: retry_in };
+                        Standing::Waits {
+                            gate: number,
+                            reason,
+                            known: retry_at,
+                        }
+                    }
+                    OnOpen::Wait | OnOpen::Fail => Standing::Refuses {
+                        reason: Reason::BreakerOpen { retry_in },
+                        retry_at,
+                    },
+                };
+            }
+        }
+        if promised_here || (gate.queue.is_empty() && gate.limiter.has_place()) {
+            return Standing::Now;
+        }
+        let stands_here =
+            matches!(self.calls[slot as usize].state, State::Queued { gate, .. } if gate == number);
+        if stands_here && gate.queue.head() == Some(slot) && gate.limiter.has_place() {
+            return Standing::Now;
+        }
+        let queue = gate.queue.len();
+        if queue >= gate.limiter.queue_max() && !stands_here {
+            return Standing::Refuses {
+                reason: Reason::LimiterFull { queue },
+                retry_at: None,
+            };
+        }
+        let ahead = if stands_here {
+            gate.queue.ahead_of(&self.links, slot)
+        } else {
+            queue
+        };
+        Standing::Waits {
+            gate: number,
+            reason: Reason::Queued { ahead },
+            known: None,
+        }
+    }
+
+    /// Puts the call into the queue that `stands` names, in front of candidate `leg`.
+    fn queue_up(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        leg: u16,
+        stands: Standing,
+        others: Others,
+    ) -> Option<Verdict> {
+        let Standing::Waits { gate, reason, known } = stands else {
+            // What stood a moment ago stands now: nothing moved in between.
+            unreachable!("a call queues only where it was told to wait");
+        };
+        let queue_max = self.gates[gate as usize].limiter.queue_max();
+        let state = self.calls[slot as usize].state;
+        let stays = matches!(state, State::Queued { gate: old, .. } if old == gate);
+        if !stays {
+            self.leave_queues(now, slot);
+            let queue = self.gates[gate as usize].queue.len();
+            if queue >= queue_max {
+                return self.finish(now, slot, Reason::LimiterFull { queue }, None);
+            }
+            self.join(now, slot, gate);
+        }
+        let call = &mut self.calls[slot as usize];
+        call.at = leg;
+        let told = matches!(call.state, State::Queued { gate: old, reason: said } if old == gate && said.code() == reason.code());
+        call.state = State::Queued { gate, reason };
+        let patient_until = call.queued_since.after(call.policy.patience);
+        let mut until = call.deadline;
+        if others.now.is_some() || others.soonest.is_some() {
+            until = if patient_until > now {
+                until.min(patient_until)
+            } else {
+                until
+            };
+        }
+        if self.gates[gate as usize].queue.head() == Some(slot)
+            && let Some(known) = known
+        {
+            until = until.min(known);
+        }
+        self.agenda.arm(slot, until);
+        if !told {
+            self.record(
+                slot,
+                What::Waits(reason, until),
+                Held::TURN.when(!stays),
+                Held::NOTHING,
+            );
+        }
+        Some(Verdict {
+            action: Action::Park { until },
+            reason,
+        })
+    }
+
+    fn join(&mut self, now: Instant, slot: u32, gate: u32) {
+        let call = &mut self.calls[slot as usize];
+        if call.ticket == 0 {
+            self.tickets += 1;
+            call.ticket = self.tickets;
+            call.queued_since = now;
+        }
+        let ticket = call.ticket;
+        self.gates[gate as usize]
+            .queue
+            .join(&mut self.links, slot, ticket);
+    }
+
+    /// Sends one attempt to `leg`: everything was asked before, now it is taken.
+    pub(super) fn send(&mut self, now: Instant, slot: u32, leg: u16, beside: Beside) -> Option<Verdict> {
+        let (paid, gave) = match self.ready_to_pay(now, slot, leg) {
+            Ok(paid) => paid,
+            Err((_, empty)) => {
+                let Empty { granted, allowed } = empty;
+                return self.finish(now, slot, Reason::BudgetEmpty { granted, allowed }, None);
+            }
+        };
+        let call = &self.calls[slot as usize];
+        let mut role = if matches!(beside, Beside::First(_)) {
+            Role::Hedge
+        } else {
+            call.role_at(leg)
+        };
+        let chain = self.chain(call.legs[usize::from(leg)].candidate.gate.0);
+        let original_at = self.first_sends(slot, &chain);
+        let limits = call.policy.limits_for(call.endpoint, now, call.deadline);
+        let lease = now
+            .after(limits.connect.plus(limits.first_byte))
+            .min(call.deadline)
+            .after(PROBE_LEASE_SLACK);
+        let replay = call.replay;
+        let left_queue = self.unqueue_for_send(slot);
+        let mut took = match beside {
+            Beside::Nothing => Held::PLACE.and(paid),
+            Beside::First(paid_before) => Held::PLACE.and(paid_before),
+        };
+        self.attempts += 1;
+        let ticket = self.attempts;
+        let mut passes = [const { None }; CHAIN_MAX];
+        for (place, number) in chain.gates().iter().enumerate() {
+            let gate = &mut self.gates[*number as usize];
+            gate.limiter.take();
+            if let Some(breaker) = &mut gate.breaker {
+                let pass = breaker.admit(now, replay, ticket, lease);
+                if pass.is_probe() {
+                    took = took.and(Held::PROBE);
+                    role = if matches!(beside, Beside::First(_)) {
+                        role
+                    } else {
+                        Role::Probe
+                    };
+                }
+                passes[place] = Some(pass);
+            }
+        }
+        self.permits_out += 1;
+        let call = &mut self.calls[slot as usize];
+        let is_retry = call.legs[usize::from(leg)].sends > 0;
+        if is_retry && !call.uncounted {
+            call.retries_made += 1;
+        }
+        if !is_retry && (call.sends > 0 || leg != call.home) {
+            call.fallbacks_made += 1;
+        }
+        call.uncounted = false;
+        call.sends += 1;
+        call.at = leg;
+        call.legs[usize::from(leg)].sends += 1;
+        call.ticket = 0;
+        let charges = core::mem::replace(&mut call.charges, [None; CHAIN_MAX]);
+        call.charged = None;
+        if beside == Beside::Nothing {
+            call.met_this_round = false;
+        }
+        let number = call.sends;
+        let place = (0..OUT_MAX)
+            .find(|place| call.out[*place].is_none())
+            .expect("a call sends while it has room");
+        call.out[place] = Some(Attempt {
+            number,
+            leg,
+            role,
+            began: now,
+            passes,
+            original_at,
+            charges,
+        });
+        call.state = State::Flying;
+        let permit = Permit {
+            call: self.id(slot),
+            attempt: number,
+            candidate: leg,
+            role,
+            limits,
+        };
+        let gave = gave.and(Held::TURN.when(left_queue.is_some()));
+        self.record(slot, What::Sent(role.reason()), took, gave);
+        if let Some(gate) = left_queue {
+            // The next in line is told its time, or woken where there is room for it too.
+            self.pump(now, gate);
+        }
+        Some(Verdict {
+            action: Action::Send(permit),
+            reason: role.reason(),
+        })
+    }
+
+    /// Takes the call out of its queue, or keeps the promise made to it. Says which gate's queue it left, to be
+    /// pumped once its places are taken: before that, its own place would be promised to the next.
+    fn unqueue_for_send(&mut self, slot: u32) -> Option<u32> {
+        match self.calls[slot as usize].state {
+            State::Queued { gate, .. } => {
+                self.gates[gate as usize].queue.leave(&mut self.links, slot);
+                self.agenda.disarm(slot);
+                Some(gate)
+            }
+            State::Promised { gate } => {
+                self.gates[gate as usize].limiter.keep_promise();
+                Some(gate)
+            }
+            _ => None,
+        }
+    }
+
+    /// At which gates of the chain this would be the call's first send.
+    fn first_sends(&self, slot: u32, chain: &Chain) -> [bool; CHAIN_MAX] {
+        let call = &self.calls[slot as usize];
+        let mut first = [false; CHAIN_MAX];
+        if call.nth > 1 {
+            return first;
+        }
+        for (place, gate) in chain.gates().iter().enumerate() {
+            let mut used = call.legs.iter().filter(|leg| leg.sends > 0);
+            first[place] = call.sends == 0 || !used.any(|leg| self.chain(leg.candidate.gate.0).holds(*gate));
+        }
+        first
+    }
+
+    /// Makes sure that a send at `leg` is paid for where it is an extra (rules G2, G3, K1).
+    /// Says what was taken for it and what an earlier candidate's charge gave back.
+    fn ready_to_pay(&mut self, now: Instant, slot: u32, leg: u16) -> Result<(Held, Held), (u32, Empty)> {
+        let call = &self.calls[slot as usize];
+        if call.charged == Some(leg) || (call.sends == 0 && call.nth == 1) {
+            return Ok((Held::NOTHING, Held::NOTHING));
+        }
+        let gave = self.give_charges(now, slot);
+        let took = self.charge(now, slot, leg)?;
+        Ok((took, gave))
+    }
+
+    /// Charges a send at `leg` at every gate where it is an extra: all or none. Says which gate had no credit.
+    pub(super) fn charge(&mut self, now: Instant, slot: u32, leg: u16) -> Result<Held, (u32, Empty)> {
+        let chain = self.chain(self.calls[slot as usize].legs[usize::from(leg)].candidate.gate.0);
+        let first = self.first_sends(slot, &chain);
+        for (place, number) in chain.gates().iter().enumerate() {
+            let gate = &mut self.gates[*number as usize];
+            let Some(budget) = &mut gate.budget else { continue };
+            if first[place] {
+                continue;
+            }
+            let empty = budget.room(now).err();
+            let behind_others = gate.savers.head().is_some_and(|head| head != slot);
+            if let Some(empty) = empty.or_else(|| {
+                behind_others.then(|| Empty {
+                    granted: budget.granted(),
+                    allowed: budget.allowed(),
+                })
+            }) {
+                return Err((*number, empty));
+            }
+        }
+        let mut charges: [Option<Charge>; CHAIN_MAX] = [None; CHAIN_MAX];
+        for (place, number) in chain.gates().iter().enumerate() {
+            if let Some(budget) = &mut self.gates[*number as usize].budget
+                && !first[place]
+            {
+                charges[place] = Some(budget.charge(now));
+            }
+        }
+        let call = &mut self.calls[slot as usize];
+        call.charges = charges;
+        call.charged = Some(leg);
+        Ok(Held::CHARGE.when(charges.iter().any(Option::is_some)))
+    }
+
+    /// Gives back what a send that never happened was charged.
+    pub(super) fn give_charges(&mut self, now: Instant, slot: u32) -> Held {
+        let call = &mut self.calls[slot as usize];
+        let Some(leg) = call.charged.take() else {
+            return Held::NOTHING;
+        };
+        let charges = core::mem::replace(&mut call.charges, [None; CHAIN_MAX]);
+        let gate = call.legs[usize::from(leg)].candidate.gate.0;
+        self.give_back(now, gate, &charges)
+    }
+
+    /// Gives back charges at the gates of `gate`'s chain.
+    pub(super) fn give_back(
+        &mut self,
+        now: Instant,
+        gate: u32,
+        charges: &[Option<Charge>; CHAIN_MAX],
+    ) -> Held {
+        let chain = self.chain(gate);
+        let mut gave = Held::NOTHING;
+        for (charge, number) in charges.iter().zip(chain.gates()) {
+            if let (Some(charge), Some(budget)) = (charge, &mut self.gates[*number as usize].budget) {
+                budget.give_back(now, *charge);
+                gave = Held::CHARGE;
+            }
+        }
+        gave
+    }
+}

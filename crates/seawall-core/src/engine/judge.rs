@@ -1,0 +1,264 @@
+//! After an attempt: whether, where and when the call is sent again; and, beside a slow one, whether a second goes.
+
+use super::Engine;
+use super::depart::Beside;
+use crate::call::{Call, Judgement, Others, Standing, State};
+use crate::facts::Replay;
+use crate::outcome::Outcome;
+use crate::policy::OnEmpty;
+use crate::reason::Reason;
+use crate::time::Instant;
+use crate::trace::{Held, What};
+use crate::verdict::{Action, Verdict};
+use crate::wait::WaitPlan;
+
+impl Engine {
+    /// Judges what the call met by rule N1 and says what follows.
+    pub(super) fn judge(&mut self, now: Instant, slot: u32) -> Option<Verdict> {
+        match self.calls[slot as usize].judge(now) {
+            Judgement::End(reason) => self.finish(now, slot, reason, None),
+            Judgement::Leave(reason) => self.leave(now, slot, reason),
+            Judgement::Again => self.again(now, slot),
+        }
+    }
+
+    /// Over at this candidate: goes on at another where rule K1 finds one, and ends with `reason` where not.
+    fn leave(&mut self, now: Instant, slot: u32, reason: Reason) -> Option<Verdict> {
+        let call = &self.calls[slot as usize];
+        let others = if call.deadline.since(now) > call.policy.timeouts.min_attempt {
+            self.others(now, slot, Some(&reason))
+        } else {
+            Others::default()
+        };
+        let call = &mut self.calls[slot as usize];
+        let at = usize::from(call.at);
+        match reason {
+            Reason::QuotaSpent
+            | Reason::ContextTooLong
+            | Reason::Denied { .. }
+            | Reason::ServerAskedTooLong { .. } => call.legs[at].spent = true,
+            _ => {}
+        }
+        if let Some(leg) = others.now {
+            return self.send(now, slot, leg, Beside::Nothing);
+        }
+        if let Some((leg, _)) = others.soonest {
+            call.at = leg;
+            call.state = State::Ready;
+            return None;
+        }
+        self.finish(now, slot, reason, None)
+    }
+
+    /// The call may be sent again: by the hint and our own guess, unless another candidate is better (K1), the time
+    /// does not suffice, or the budget has nothing left.
+    fn again(&mut self, now: Instant, slot: u32) -> Option<Verdict> {
+        let call = &mut self.calls[slot as usize];
+        let Some(met) = call.met else {
+            return self.finish(now, slot, Reason::Cancelled, None);
+        };
+        let (at, sends) = (usize::from(call.at), call.leg().sends);
+        if let Some(hint) = met.hint {
+            call.legs[at].not_before = met.at.after(hint.wait);
+        }
+        let left = call.deadline.since(now);
+        let plan = WaitPlan::new(
+            &call.policy,
+            sends.saturating_sub(1),
+            call.previous_delay,
+            met.hint,
+            left,
+        );
+        let plan = match plan {
+            Ok(plan) => plan,
+            Err(reason @ Reason::ServerAskedTooLong { .. }) => return self.leave(now, slot, reason),
+            Err(reason) => return self.finish(now, slot, reason, None),
+        };
+        let wait = plan.draw(&mut call.rng);
+        let until = now.after(wait);
+        let patience = call.policy.patience;
+        if call.legs.len() > 1 && (sends >= call.policy.tries || wait > patience) {
+            let others = self.others(now, slot, Some(&Reason::Retry));
+            if let Some(leg) = others.now {
+                return self.send(now, slot, leg, Beside::Nothing);
+            }
+            if let Some((leg, theirs)) = others.soonest
+                && wait > patience
+                && theirs < until
+            {
+                let call = &mut self.calls[slot as usize];
+                call.at = leg;
+                call.state = State::Ready;
+                return None;
+            }
+        }
+        let call = &mut self.calls[slot as usize];
+        call.previous_delay = wait;
+        call.uncounted = !call.policy.throttled_counts && matches!(met.outcome, Outcome::Throttled { .. });
+        let at = call.at;
+        let took = if Call::is_charged(&met) {
+            match self.charge(now, slot, at) {
+                Ok(took) => took,
+                Err((gate, empty)) => {
+                    let reason = Reason::BudgetEmpty {
+                        granted: empty.granted,
+                        allowed: empty.allowed,
+                    };
+                    return self.without_credit(now, slot, gate, until, reason);
+                }
+            }
+        } else {
+            call.charged = Some(at);
+            Held::NOTHING
+        };
+        self.wait_until(slot, until, plan.reason(wait), took, Held::NOTHING)
+    }
+
+    fn wait_until(
+        &mut self,
+        slot: u32,
+        until: Instant,
+        reason: Reason,
+        took: Held,
+        gave: Held,
+    ) -> Option<Verdict> {
+        self.calls[slot as usize].state = State::Waiting { until, reason };
+        self.agenda.arm(slot, until);
+        self.record(slot, What::Waits(reason, until), took, gave);
+        None
+    }
+
+    /// No credit at `gate` for a retry that would go at `resume_at`: ends, moves on, or stands in line for credit.
+    fn without_credit(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        gate: u32,
+        resume_at: Instant,
+        reason: Reason,
+    ) -> Option<Verdict> {
+        let on_empty = self.gates[gate as usize]
+            .budget
+            .as_ref()
+            .map_or(OnEmpty::Stop, |budget| budget.on_empty());
+        match on_empty {
+            OnEmpty::Stop => self.leave(now, slot, reason),
+            OnEmpty::Wait => {
+                self.tickets += 1;
+                let ticket = self.tickets;
+                self.gates[gate as usize]
+                    .savers
+                    .join(&mut self.links, slot, ticket);
+                self.calls[slot as usize].state = State::Saving { gate, resume_at };
+                let until = self.arm_saver(now, slot, gate);
+                let left = until.since(now);
+                self.record(
+                    slot,
+                    What::Waits(Reason::BudgetWait { left }, until),
+                    Held::TURN,
+                    Held::NOTHING,
+                );
+                None
+            }
+        }
+    }
+
+    /// When a call that waits for credit asks again: the first at each turn of the budget's ring, the others once no
+    /// attempt would fit any more.
+    fn arm_saver(&mut self, now: Instant, slot: u32, gate: u32) -> Instant {
+        let gate = &self.gates[gate as usize];
+        let call = &self.calls[slot as usize];
+        let give_up = call.deadline.before(call.policy.timeouts.min_attempt);
+        let until = match &gate.budget {
+            Some(budget) if gate.savers.head() == Some(slot) => budget.next_turn().min(give_up),
+            Some(_) | None => give_up,
+        };
+        // A point that has passed would make the call ask for ever.
+        let until = if until > now {
+            until
+        } else {
+            call.deadline.max(now)
+        };
+        self.agenda.arm(slot, until);
+        until
+    }
+
+    /// Wakes the first that waits for credit, so that it is told when to ask.
+    pub(super) fn wake_saver(&mut self, now: Instant, gate: u32) {
+        if let Some(head) = self.gates[gate as usize].savers.head() {
+            self.arm_saver(now, head, gate);
+            self.agenda.make_ready(head);
+        }
+    }
+
+    /// A call that waits for credit asks again.
+    pub(super) fn save(&mut self, now: Instant, slot: u32, gate: u32, resume_at: Instant) -> Option<Verdict> {
+        let call = &self.calls[slot as usize];
+        let give_up = call.deadline.before(call.policy.timeouts.min_attempt);
+        let (at, is_first) = (call.at, self.gates[gate as usize].savers.head() == Some(slot));
+        if is_first && let Ok(took) = self.charge(now, slot, at) {
+            let gave = self.leave_queues(now, slot);
+            let wait = resume_at.max(now).since(now);
+            return self.wait_until(slot, resume_at.max(now), Reason::BackingOff { wait }, took, gave);
+        }
+        if now >= give_up {
+            let (granted, allowed) = match &self.gates[gate as usize].budget {
+                Some(budget) => (budget.granted(), budget.allowed()),
+                None => (0, 0),
+            };
+            self.leave_queues(now, slot);
+            return self.leave(now, slot, Reason::BudgetEmpty { granted, allowed });
+        }
+        let until = self.arm_saver(now, slot, gate);
+        Some(Verdict {
+            action: Action::Park { until },
+            reason: Reason::BudgetWait {
+                left: until.since(now),
+            },
+        })
+    }
+
+    /// Attempts are out: a hedge, where one is due and every part of it is free (rule J1).
+    pub(super) fn fly(&mut self, now: Instant, slot: u32) -> Option<Verdict> {
+        let call = &self.calls[slot as usize];
+        let mut out = call.out.iter().flatten();
+        let first = out.next().expect("a call flies while an attempt is out");
+        let alone = out.next().is_none();
+        let (reason, leg) = (first.role.reason(), first.leg);
+        let due = match call.policy.hedge {
+            Some(hedge) if alone && !call.hedged && call.replay != Replay::Unsafe && !call.once => {
+                first.began.after(hedge.after)
+            }
+            Some(_) | None => {
+                return Some(Verdict {
+                    action: Action::InFlight { hedge_at: None },
+                    reason,
+                });
+            }
+        };
+        if now < due {
+            if self.agenda.armed_at(slot) != Some(due) {
+                self.agenda.arm(slot, due);
+            }
+            return Some(Verdict {
+                action: Action::InFlight { hedge_at: Some(due) },
+                reason,
+            });
+        }
+        // One chance: a hedge that is not free now would only add to what makes the first one slow.
+        let call = &mut self.calls[slot as usize];
+        call.hedged = true;
+        let fits = call.deadline.since(now) >= call.policy.timeouts.min_attempt;
+        if fits
+            && call.retries_made < call.retries
+            && self.standing(now, slot, leg) == Standing::Now
+            && let Ok(paid) = self.charge(now, slot, leg)
+        {
+            return self.send(now, slot, leg, Beside::First(paid));
+        }
+        Some(Verdict {
+            action: Action::InFlight { hedge_at: None },
+            reason,
+        })
+    }
+}

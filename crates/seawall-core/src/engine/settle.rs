@@ -1,0 +1,297 @@
+//! How an attempt ends: what it gives back, what its gates learn, and what its call has met.
+
+use super::Engine;
+use crate::breaker::Evidence;
+use crate::call::{Attempt, Call, Met, State};
+use crate::cooldown::Cooled;
+use crate::gate::Chain;
+use crate::outcome::{Cause, Outcome, Report, Sent, Usage};
+use crate::time::Instant;
+use crate::trace::{Held, What};
+use crate::verdict::Permit;
+
+impl Engine {
+    /// The attempt's first content was accepted by the caller: its health is judged now, a hedge has lost, and from
+    /// here the call is not sent again. The place stays taken until the last byte.
+    pub fn commit(&mut self, now: Instant, permit: &Permit) {
+        let now = self.advance(now);
+        let Some((slot, place)) = self.find(permit) else {
+            return;
+        };
+        let call = &mut self.calls[slot as usize];
+        if call.committed.is_some() || call.state != State::Flying {
+            return;
+        }
+        call.committed = Some(permit.attempt);
+        call.state = State::Streaming;
+        self.agenda.disarm(slot);
+        let Some(mut attempt) = self.calls[slot as usize].out[place].take() else {
+            return;
+        };
+        let chain = self.chain_of(slot, &attempt);
+        let gave = self.judge_health(now, &mut attempt, &chain, Evidence::Success);
+        self.learn_accepted(slot, &attempt, &chain);
+        let name = attempt.name();
+        self.calls[slot as usize].out[place] = Some(attempt);
+        self.record_attempt(slot, name, What::Committed, gave);
+        for gate in chain.gates() {
+            self.pump(now, *gate);
+        }
+        self.debug_check();
+    }
+
+    /// The attempt is over, by its last byte or by failing. Records; `poll` says what follows.
+    pub fn settle(&mut self, now: Instant, permit: Permit, report: Report) {
+        let now = self.advance(now);
+        let Some((slot, place)) = self.find(&permit) else {
+            return;
+        };
+        let Some(mut attempt) = self.calls[slot as usize].out[place].take() else {
+            return;
+        };
+        self.permits_out -= 1;
+        let chain = self.chain_of(slot, &attempt);
+        let mut gave = self.leave_gates(now, &attempt, &chain);
+        gave = gave.and(self.judge_health(now, &mut attempt, &chain, evidence(&report)));
+        if report.resent {
+            self.record_attempt(slot, attempt.name(), What::Resent, Held::NOTHING);
+        }
+        self.record_attempt(slot, attempt.name(), What::Met(report.outcome), gave);
+        self.learn(now, slot, &attempt, &chain, &report);
+        self.remember(now, slot, &attempt, &report);
+        for gate in chain.gates() {
+            self.pump(now, *gate);
+        }
+        self.debug_check();
+    }
+
+    /// The attempt was dropped: its places go back, and it is no evidence of anything. `sent` says whether the server
+    /// may have acted; one that never left gives its charge back too.
+    pub fn abandon(&mut self, now: Instant, permit: Permit, sent: Sent, _usage: Usage) {
+        let now = self.advance(now);
+        let Some((slot, place)) = self.find(&permit) else {
+            return;
+        };
+        let Some(attempt) = self.calls[slot as usize].out[place].take() else {
+            return;
+        };
+        let name = attempt.name();
+        let gave = self.drop_attempt(now, slot, attempt, sent);
+        self.record_attempt(slot, name, What::Abandoned(sent), gave);
+        let call = &mut self.calls[slot as usize];
+        let was_committed = call.committed == Some(name.0);
+        match call.state {
+            State::Streaming if was_committed => {
+                call.met = None;
+                call.state = State::Settled;
+            }
+            State::Flying if call.attempts_out() == 0 => {
+                if !call.met_this_round {
+                    call.met = None;
+                }
+                call.state = State::Settled;
+                self.agenda.disarm(slot);
+            }
+            _ => {}
+        }
+        self.debug_check();
+    }
+
+    /// Gives back what a dropped attempt held.
+    pub(super) fn drop_attempt(&mut self, now: Instant, slot: u32, attempt: Attempt, sent: Sent) -> Held {
+        self.permits_out -= 1;
+        let chain = self.chain_of(slot, &attempt);
+        let mut gave = self.leave_gates(now, &attempt, &chain);
+        for (pass, number) in attempt.passes.into_iter().zip(chain.gates()) {
+            if let (Some(pass), Some(breaker)) = (pass, &mut self.gates[*number as usize].breaker) {
+                gave = gave.and(Held::PROBE.when(pass.is_probe()));
+                breaker.release(now, pass);
+            }
+        }
+        let leg = self.calls[slot as usize].legs[usize::from(attempt.leg)].candidate;
+        match sent {
+            Sent::No => gave = gave.and(self.give_back(now, leg.gate.0, &attempt.charges)),
+            Sent::NotDone => {}
+            Sent::Maybe | Sent::Done => self.calls[slot as usize].acted_in = Some(leg.dedup),
+        }
+        for gate in chain.gates() {
+            self.pump(now, *gate);
+        }
+        gave
+    }
+
+    /// Gives back the attempt's places, and counts it as an original where it was one (rule G2).
+    fn leave_gates(&mut self, now: Instant, attempt: &Attempt, chain: &Chain) -> Held {
+        for (place, number) in chain.gates().iter().enumerate() {
+            let gate = &mut self.gates[*number as usize];
+            gate.limiter.give();
+            if let Some(budget) = &mut gate.budget
+                && attempt.original_at[place]
+            {
+                budget.original(now);
+            }
+        }
+        Held::PLACE
+    }
+
+    /// Tells the breakers, once per attempt.
+    fn judge_health(
+        &mut self,
+        now: Instant,
+        attempt: &mut Attempt,
+        chain: &Chain,
+        evidence: Evidence,
+    ) -> Held {
+        let mut gave = Held::NOTHING;
+        for (pass, number) in attempt.passes.iter_mut().zip(chain.gates()) {
+            let gate = &mut self.gates[*number as usize];
+            let (Some(pass), Some(breaker)) = (pass.take(), &mut gate.breaker) else {
+                continue;
+            };
+            gave = gave.and(Held::PROBE.when(pass.is_probe()));
+            let transition = breaker.record(now, pass, evidence, &mut self.rng);
+            if let Some(transition) = transition {
+                self.turned(*number, transition);
+            }
+        }
+        gave
+    }
+
+    /// What cool-down, squeeze and credential learn from the outcome (rules C6 and H9).
+    fn learn(&mut self, now: Instant, slot: u32, attempt: &Attempt, chain: &Chain, report: &Report) {
+        let credential = self.calls[slot as usize].legs[usize::from(attempt.leg)]
+            .candidate
+            .credential;
+        match report.outcome {
+            Outcome::Answer | Outcome::Refused(_) => {
+                self.answered(chain);
+                self.learn_accepted(slot, attempt, chain);
+            }
+            Outcome::Denied { latches } => {
+                self.answered(chain);
+                if latches && let Some(until) = self.latches.denied(now, credential) {
+                    self.record_gate(What::Latched(credential.0.0, until));
+                }
+            }
+            Outcome::Throttled { hint } | Outcome::Failed { hint, .. } => {
+                let call = &self.calls[slot as usize];
+                let (hints, backoff) = (call.policy.hints, call.policy.backoff);
+                let quota = chain.quota();
+                let gate = &mut self.gates[quota as usize];
+                let cooled = match (hint, report.outcome) {
+                    (Some(hint), _) if hint.cools => gate.cooldown.hint(now, hint.wait, &hints),
+                    (None, Outcome::Throttled { .. }) => gate.cooldown.silent(now, &backoff),
+                    (Some(_) | None, _) => Cooled::Not,
+                };
+                match cooled {
+                    Cooled::Began => {
+                        // The attempt that was throttled has given its place back already; it was in flight too.
+                        gate.limiter.halve(gate.limiter.in_flight() + 1);
+                        let until = gate.cooldown.not_before();
+                        self.record_gate(What::Cooling(quota, until));
+                    }
+                    Cooled::WentOn | Cooled::Not => {}
+                }
+            }
+        }
+    }
+
+    /// The server answered: what a throttle squeezed grows by one.
+    fn answered(&mut self, chain: &Chain) {
+        for number in chain.gates() {
+            self.gates[*number as usize].limiter.answered();
+        }
+    }
+
+    /// The server took the credential and did not throttle.
+    fn learn_accepted(&mut self, slot: u32, attempt: &Attempt, chain: &Chain) {
+        let credential = self.calls[slot as usize].legs[usize::from(attempt.leg)]
+            .candidate
+            .credential;
+        self.latches.accepted(credential);
+        self.gates[chain.quota() as usize].cooldown.answered();
+    }
+
+    /// What the call has met by this outcome, and where it stands now.
+    fn remember(&mut self, now: Instant, slot: u32, attempt: &Attempt, report: &Report) {
+        let call = &mut self.calls[slot as usize];
+        let lost = match (call.state, call.committed) {
+            (State::Flying | State::Streaming, Some(committed)) => committed != attempt.number,
+            (State::Flying, None) => false,
+            _ => true,
+        };
+        let met = Met::of(now, report);
+        if may_have_acted(&met, call, report) {
+            call.acted_in = Some(call.legs[usize::from(attempt.leg)].candidate.dedup);
+        }
+        if lost {
+            return;
+        }
+        call.met = match call.met {
+            Some(earlier) if call.met_this_round => Some(earlier.merged(met)),
+            Some(_) | None => Some(met),
+        };
+        call.met_this_round = true;
+        let answered = matches!(report.outcome, Outcome::Answer);
+        if answered || call.committed.is_some() || call.attempts_out() == 0 {
+            if call.committed.is_some() {
+                call.met = Some(met);
+            }
+            call.state = State::Settled;
+            self.agenda.disarm(slot);
+        }
+    }
+
+    fn chain_of(&self, slot: u32, attempt: &Attempt) -> Chain {
+        self.chain(
+            self.calls[slot as usize].legs[usize::from(attempt.leg)]
+                .candidate
+                .gate
+                .0,
+        )
+    }
+
+    /// The slot and place of an attempt that is still out.
+    fn find(&self, permit: &Permit) -> Option<(u32, usize)> {
+        let slot = self.slot(permit.call)?;
+        let out = &self.calls[slot as usize].out;
+        let place = out
+            .iter()
+            .position(|attempt| attempt.as_ref().is_some_and(|it| it.number == permit.attempt))?;
+        Some((slot, place))
+    }
+
+    /// Law: what the gates hold is what the permits that are out hold.
+    pub(super) fn debug_check(&self) {
+        if cfg!(debug_assertions) {
+            let out: usize = self.calls.iter().map(Call::attempts_out).sum();
+            debug_assert_eq!(out as u64, self.permits_out, "in flight is what is out");
+        }
+    }
+}
+
+/// What an outcome says of an upstream's health (rule H2).
+const fn evidence(report: &Report) -> Evidence {
+    match report.outcome {
+        Outcome::Answer => Evidence::Success,
+        Outcome::Failed {
+            cause: Cause::Request,
+            ..
+        } => Evidence::Neutral,
+        // About one request, not about the upstream.
+        Outcome::Failed { .. } if matches!(report.status, 409 | 421 | 425) => Evidence::Answered,
+        Outcome::Failed { .. } => Evidence::Failure,
+        Outcome::Refused(_) | Outcome::Throttled { .. } | Outcome::Denied { .. } => Evidence::Answered,
+    }
+}
+
+/// Whether the server may have acted on the attempt without a definite answer.
+fn may_have_acted(met: &Met, call: &Call, report: &Report) -> bool {
+    match report.outcome {
+        Outcome::Refused(_) | Outcome::Denied { .. } => {
+            report.should_retry == Some(true) && call.repeat_may_act_twice(met)
+        }
+        Outcome::Throttled { .. } | Outcome::Failed { .. } => met.sent == Sent::Maybe,
+        Outcome::Answer => false,
+    }
+}

@@ -1,0 +1,170 @@
+//! A gate: the state that calls to one upstream, model or quota share, and the queues in front of it.
+//!
+//! What can go wrong: two gates of one chain are taken one after the other and the second refuses, so that the first
+//! has paid for nothing. So a chain is always asked whole before anything is taken, under one lock and at one
+//! instant: `standing` asks, `take` takes, `give` gives back exactly what was taken.
+
+use crate::breaker::{Breaker, Standing as BreakerStanding};
+use crate::budget::Budget;
+use crate::cooldown::Cooldown;
+use crate::facts::Replay;
+use crate::limiter::Limiter;
+use crate::policy::{GatePolicy, OnOpen, PolicyError};
+use crate::queue::Queue;
+use crate::time::Instant;
+
+/// Gates that one attempt passes at the most: its own, its parents, its quota.
+pub const CHAIN_MAX: usize = 4;
+
+/// The driver's own number for what a gate stands for: an upstream, a model at an upstream, a quota key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GateKey(pub u64);
+
+/// Names a gate of one engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GateId(pub(crate) u32);
+
+impl GateId {
+    /// The gate's number in events.
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+}
+
+/// The gates that an attempt passes, its own first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chain {
+    gates: [u32; CHAIN_MAX],
+    len: u8,
+    /// Which of them keeps the cool-down.
+    quota: u8,
+}
+
+impl Chain {
+    pub(crate) const fn of(own: u32) -> Self {
+        Self {
+            gates: [own; CHAIN_MAX],
+            len: 1,
+            quota: 0,
+        }
+    }
+
+    pub(crate) fn gates(&self) -> &[u32] {
+        &self.gates[..usize::from(self.len)]
+    }
+
+    pub(crate) const fn quota(&self) -> u32 {
+        self.gates[self.quota as usize]
+    }
+
+    pub(crate) fn holds(&self, gate: u32) -> bool {
+        self.gates().contains(&gate)
+    }
+
+    /// Adds a gate; once is enough.
+    pub(crate) fn add(&mut self, gate: u32) -> Result<(), PolicyError> {
+        if self.holds(gate) {
+            return Ok(());
+        }
+        let place = usize::from(self.len);
+        if place == CHAIN_MAX {
+            return Err(PolicyError::TooManyParents { most: CHAIN_MAX });
+        }
+        self.gates[place] = gate;
+        self.len += 1;
+        Ok(())
+    }
+
+    /// Makes `gate`, which the chain holds, the keeper of the cool-down.
+    pub(crate) fn cool_at(&mut self, gate: u32) {
+        let place = self.gates().iter().position(|other| *other == gate);
+        let place = place.expect("the quota was added to the chain before");
+        self.quota = u8::try_from(place).expect("a chain is short");
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Gate {
+    pub(crate) chain: Chain,
+    pub(crate) limiter: Limiter,
+    pub(crate) cooldown: Cooldown,
+    pub(crate) breaker: Option<Breaker>,
+    pub(crate) on_open: OnOpen,
+    pub(crate) probes: u32,
+    pub(crate) budget: Option<Budget>,
+    /// Calls that wait for cool-down, breaker or place.
+    pub(crate) queue: Queue,
+    /// Calls that wait for credit.
+    pub(crate) savers: Queue,
+}
+
+/// Whether a gate would let the first of its queue go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Admits {
+    Now,
+    /// Not before this point.
+    At(Instant),
+    /// When something changes.
+    Later,
+    /// Not at all: its breaker is open and nobody waits for that.
+    Never,
+}
+
+impl Gate {
+    pub(crate) fn new(own: u32, policy: &GatePolicy) -> Self {
+        Self {
+            chain: Chain::of(own),
+            limiter: Limiter::new(&policy.limits),
+            cooldown: Cooldown::default(),
+            breaker: policy.breaker.as_ref().map(Breaker::new),
+            on_open: policy.breaker.map_or(OnOpen::Fail, |breaker| breaker.on_open),
+            probes: policy.breaker.map_or(1, |breaker| breaker.probes),
+            budget: policy.budget.as_ref().map(Budget::new),
+            queue: Queue::new(),
+            savers: Queue::new(),
+        }
+    }
+
+    /// Takes another policy and keeps its state.
+    pub(crate) fn configure(&mut self, now: Instant, policy: &GatePolicy) {
+        self.limiter.configure(&policy.limits);
+        self.on_open = policy.breaker.map_or(OnOpen::Fail, |breaker| breaker.on_open);
+        self.probes = policy.breaker.map_or(1, |breaker| breaker.probes);
+        match (&mut self.breaker, &policy.breaker) {
+            (Some(breaker), Some(policy)) => breaker.configure(now, policy),
+            (breaker, policy) => *breaker = policy.as_ref().map(Breaker::new),
+        }
+        match (&mut self.budget, &policy.budget) {
+            (Some(budget), Some(policy)) => budget.configure(now, policy),
+            (budget, policy) => *budget = policy.as_ref().map(Budget::new),
+        }
+    }
+
+    /// Whether the first that waits here may go, as far as this gate decides.
+    ///
+    /// The breaker was told the time before.
+    pub(crate) fn admits(&self, now: Instant, replay: Replay) -> Admits {
+        if self.cooldown.not_before() > now {
+            return Admits::At(self.cooldown.not_before());
+        }
+        if let Some(breaker) = &self.breaker {
+            match breaker.standing(replay) {
+                BreakerStanding::Admits => {}
+                BreakerStanding::AdmitsProbe if breaker.free_probes() > self.limiter.promised() => {}
+                BreakerStanding::AdmitsProbe => return Admits::Later,
+                BreakerStanding::ForcedOpen => return Admits::Never,
+                BreakerStanding::Refuses { retry_at } => {
+                    return match self.on_open {
+                        OnOpen::Fail => Admits::Never,
+                        OnOpen::Wait => Admits::At(retry_at),
+                    };
+                }
+            }
+        }
+        if self.limiter.has_place() {
+            Admits::Now
+        } else {
+            Admits::Later
+        }
+    }
+}
