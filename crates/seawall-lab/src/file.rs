@@ -1,0 +1,364 @@
+//! Mock files: rules in TOML, with the place of every mistake.
+//!
+//! ```toml
+//! listen = "127.0.0.1:9000"
+//! seed = 42
+//! [[route]]
+//! match = "POST /v1/payments"
+//! script = "2x 503, 429 retry-after=5, 200"
+//! state = "header:x-test-id"
+//! [[route]]
+//! match = "POST /v1/chat/completions"
+//! dialect = "openai"
+//! mix = { "200" = 0.9, "503" = 0.05, "truncate at=50%" = 0.05 }
+//! latency = { p50 = "120ms", p99 = "2s" }
+//! ```
+//! A key that this version does not know is an error, never ignored: a limit that is not there tests nothing.
+
+use crate::error::{ScriptError, Source, shown};
+use crate::plan::{
+    Answers, Latency, Mix, Rule, State, dialect_named, pattern_in, served_action, served_script,
+};
+use crate::script::{Action, Script};
+use seawall_core::time::Duration;
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::{DeArray, DeString, DeTable, DeValue};
+
+/// The longest mock file, in bytes.
+pub const FILE_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// How far the shares of a mix may be from 1 together, in parts of [`Mix::WHOLE`]: three thirds of 0.333 pass.
+const MIX_SLACK: u64 = Mix::WHOLE / 500;
+
+const TOP_KEYS: [&str; 3] = ["listen", "seed", "route"];
+const TOP_LATER: [&str; 1] = ["listener"];
+const ROUTE_KEYS: [&str; 6] = ["match", "script", "mix", "latency", "dialect", "state"];
+const ROUTE_LATER: [&str; 3] = ["resource", "idempotency", "limit"];
+
+/// What a mock file says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MockFile {
+    /// Where to listen, `ADDRESS:PORT`.
+    pub listen: Option<String>,
+    /// The seed of every chance.
+    pub seed: Option<u64>,
+    /// The routes in order.
+    pub rules: Vec<Rule>,
+}
+
+impl MockFile {
+    /// Reads a mock file. `name` is what errors call it. Unknown keys, and keys and actions that the mock does not
+    /// serve yet, are errors that name file, line and column.
+    ///
+    /// ```
+    /// let file = seawall_lab::file::MockFile::parse("mock.toml", "[[route]]\nmatch = \"GET /x\"\nscript = \"503\"");
+    /// assert_eq!(file.unwrap().rules.len(), 1);
+    /// ```
+    pub fn parse(name: &str, text: &str) -> Result<Self, ScriptError> {
+        let source = Source {
+            name: Some(name),
+            text,
+        };
+        if text.len() > FILE_BYTES_MAX {
+            let message = format!(
+                "the file is {} bytes long; the most is {FILE_BYTES_MAX}",
+                text.len()
+            );
+            return Err(source.error(0..0, message));
+        }
+        let reader = Reader { source };
+        let document = DeTable::parse(text).map_err(|error| {
+            let span = error.span().unwrap_or(0..0);
+            source.error(span, error.message().trim_end_matches('.').replace('\n', ", "))
+        })?;
+        let table = document.get_ref();
+        reader.keys(table, &TOP_KEYS, &TOP_LATER, "a mock file")?;
+        let listen = match table.get("listen") {
+            Some(value) => Some(reader.string("listen", value)?.0.to_owned()),
+            None => None,
+        };
+        let seed = match table.get("seed") {
+            Some(value) => Some(reader.seed(value)?),
+            None => None,
+        };
+        let rules = match table.get("route") {
+            Some(value) => reader.routes(value)?,
+            None => Vec::new(),
+        };
+        Ok(Self { listen, seed, rules })
+    }
+}
+
+type Value<'a> = Spanned<DeValue<'a>>;
+
+struct Reader<'a> {
+    source: Source<'a>,
+}
+
+impl<'a> Reader<'a> {
+    fn routes(&self, value: &Value<'_>) -> Result<Vec<Rule>, ScriptError> {
+        let expected = "one [[route]] or more";
+        let routes: &DeArray<'_> = match value.get_ref().as_array() {
+            Some(routes) => routes,
+            None => {
+                return Err(self
+                    .source
+                    .error(value.span(), "route is no list of tables")
+                    .expecting(expected));
+            }
+        };
+        routes
+            .iter()
+            .map(|route| match route.get_ref().as_table() {
+                Some(table) => self.route(table, route.span()),
+                None => Err(self
+                    .source
+                    .error(route.span(), "this route is no table")
+                    .expecting(expected)),
+            })
+            .collect()
+    }
+
+    fn route(&self, table: &DeTable<'_>, span: Range<usize>) -> Result<Rule, ScriptError> {
+        self.keys(table, &ROUTE_KEYS, &ROUTE_LATER, "a route")?;
+        let Some(pattern) = table.get("match") else {
+            return Err(self
+                .source
+                .error(span, "this route does not say what it matches")
+                .expecting("match = \"POST /v1/payments\""));
+        };
+        let pattern = self.inside("match", pattern, pattern_in)?;
+        let answers = match (table.get("script"), table.get("mix")) {
+            (Some(_), Some(mix)) => {
+                return Err(self
+                    .source
+                    .error(mix.span(), "a route has a script or a mix, not both"));
+            }
+            (Some(script), None) => Answers::Script(self.inside("script", script, |source, span| {
+                let script = Script::parse_in(source, span)?;
+                served_script(source, &script)?;
+                Ok(script)
+            })?),
+            (None, Some(mix)) => Answers::Mix(self.mix(mix)?),
+            (None, None) => Answers::Plain,
+        };
+        let mut rule = Rule::new(pattern, answers);
+        if let Some(latency) = table.get("latency") {
+            rule.latency = self.latency(latency)?;
+        }
+        if let Some(dialect) = table.get("dialect") {
+            let (name, span) = self.string("dialect", dialect)?;
+            rule.dialect = dialect_named(self.source, span, name)?;
+        }
+        if let Some(state) = table.get("state") {
+            rule.state = self.state(state)?;
+        }
+        Ok(rule)
+    }
+
+    fn mix(&self, value: &Value<'_>) -> Result<Mix, ScriptError> {
+        let right = "mix = { \"200\" = 0.9, \"503\" = 0.1 }";
+        let Some(table) = value.get_ref().as_table() else {
+            return Err(self
+                .source
+                .error(value.span(), "mix is no table")
+                .expecting(right));
+        };
+        let mut parts = Vec::with_capacity(table.len());
+        for (key, share) in table {
+            let action = self.inside_text(key.get_ref(), key.span(), |source, span| {
+                let action = Action::parse_in(source, span.clone())?;
+                served_action(source, &action, span)?;
+                Ok(action)
+            })?;
+            parts.push((action, self.share(share)?));
+        }
+        let sum: u64 = parts.iter().map(|(_, share)| *share).fold(0, u64::saturating_add);
+        if sum.abs_diff(Mix::WHOLE) > MIX_SLACK {
+            let (whole, part) = (sum / Mix::WHOLE, sum % Mix::WHOLE / 1_000_000);
+            let message = format!("the shares of this mix add up to {whole}.{part:03}");
+            return Err(self.source.error(value.span(), message).expecting("1 in all"));
+        }
+        Mix::new(parts).ok_or_else(|| self.source.error(value.span(), "nothing in this mix has a share"))
+    }
+
+    fn share(&self, value: &Value<'_>) -> Result<u64, ScriptError> {
+        let text = match value.get_ref() {
+            DeValue::Float(number) => number.as_str(),
+            DeValue::Integer(number) => number.as_str(),
+            DeValue::String(_)
+            | DeValue::Boolean(_)
+            | DeValue::Datetime(_)
+            | DeValue::Array(_)
+            | DeValue::Table(_) => "",
+        };
+        match text.replace('_', "").parse::<f64>() {
+            Ok(share) if (0.0..=1.0).contains(&share) => Ok(parts_of_whole(share)),
+            Ok(_) | Err(_) => Err(self
+                .source
+                .error(value.span(), "a share is a number from 0 to 1")
+                .expecting("0.02 for 2 %")),
+        }
+    }
+
+    fn latency(&self, value: &Value<'_>) -> Result<Latency, ScriptError> {
+        let right = "\"15s\", { p50 = \"120ms\", p99 = \"2s\" } or { uniform = [\"1s\", \"2s\"] }";
+        let error = |message: &str| self.source.error(value.span(), message).expecting(right);
+        let Some(table) = value.get_ref().as_table() else {
+            return Ok(Latency::Fixed(self.length("latency", value)?));
+        };
+        self.keys(table, &["p50", "p99", "uniform"], &[], "a latency")?;
+        match (table.get("p50"), table.get("p99"), table.get("uniform")) {
+            (Some(p50), Some(p99), None) => {
+                let (p50, p99) = (self.length("p50", p50)?, self.length("p99", p99)?);
+                match !p50.is_zero() && p50 <= p99 {
+                    true => Ok(Latency::LogNormal { p50, p99 }),
+                    false => Err(error("p50 is above 0 and not above p99")),
+                }
+            }
+            (None, None, Some(uniform)) => match uniform.get_ref().as_array().map(|ends| &ends[..]) {
+                Some([shortest, longest]) => {
+                    let (shortest, longest) = (
+                        self.length("uniform", shortest)?,
+                        self.length("uniform", longest)?,
+                    );
+                    match shortest <= longest {
+                        true => Ok(Latency::Uniform { shortest, longest }),
+                        false => Err(error("the first length of uniform is not above the second")),
+                    }
+                }
+                Some(_) | None => Err(error("uniform is a list of two lengths of time")),
+            },
+            _ => Err(error("this is no latency")),
+        }
+    }
+
+    fn state(&self, value: &Value<'_>) -> Result<State, ScriptError> {
+        let (text, span) = self.string("state", value)?;
+        let header = text
+            .strip_prefix("header:")
+            .filter(|name| !name.is_empty() && !name.contains(char::is_whitespace));
+        match header {
+            Some(name) => Ok(State::Header(name.to_ascii_lowercase())),
+            None => Err(self
+                .source
+                .error(span, format!("`{}` is no state", shown(text)))
+                .expecting("\"header:NAME\"")),
+        }
+    }
+
+    fn seed(&self, value: &Value<'_>) -> Result<u64, ScriptError> {
+        let seed = value
+            .get_ref()
+            .as_integer()
+            .and_then(|number| u64::from_str_radix(&number.as_str().replace('_', ""), number.radix()).ok());
+        seed.ok_or_else(|| {
+            self.source
+                .error(value.span(), "seed is no number")
+                .expecting("a whole number from 0")
+        })
+    }
+
+    fn length(&self, key: &str, value: &Value<'_>) -> Result<Duration, ScriptError> {
+        let (text, span) = self.string(key, value)?;
+        Duration::parse_units(text).ok_or_else(|| {
+            let message = format!("`{}` is no length of time", shown(text));
+            self.source
+                .error(span, message)
+                .expecting("500ms, 30s, 2m or 1h30m")
+        })
+    }
+
+    fn string<'v>(&self, key: &str, value: &'v Value<'_>) -> Result<(&'v str, Range<usize>), ScriptError> {
+        match value.get_ref().as_str() {
+            Some(text) => Ok((text, value.span())),
+            None => Err(self
+                .source
+                .error(value.span(), format!("{key} is no text"))
+                .expecting("a text in quotes")),
+        }
+    }
+
+    /// Reads a text that has a grammar of its own.
+    fn inside<T>(
+        &self,
+        key: &str,
+        value: &Value<'_>,
+        read: impl Fn(Source<'_>, Range<usize>) -> Result<T, ScriptError>,
+    ) -> Result<T, ScriptError> {
+        let (text, span) = self.string(key, value)?;
+        self.inside_text(text, span, read)
+    }
+
+    fn inside_text<T>(
+        &self,
+        text: &str,
+        span: Range<usize>,
+        read: impl Fn(Source<'_>, Range<usize>) -> Result<T, ScriptError>,
+    ) -> Result<T, ScriptError> {
+        match self.unquoted(text, span.clone()) {
+            Some(inner) => read(self.source, inner),
+            // An escaped text has no places of its own in the file: the whole of it is pointed at.
+            None => {
+                read(Source::bare(text), 0..text.len()).map_err(|error| error.moved_to(self.source, span))
+            }
+        }
+    }
+
+    /// Where the text itself stands in the file, where it stands there as it is.
+    fn unquoted(&self, text: &str, span: Range<usize>) -> Option<Range<usize>> {
+        let raw = self.source.text.get(span.clone())?;
+        let quotes = ["\"\"\"", "'''", "\"", "'", ""];
+        let quote = quotes.into_iter().find(|quote| raw.starts_with(quote))?;
+        let mut start = span.start + quote.len();
+        if quote.len() == 3 {
+            let rest = &self.source.text[start..];
+            start += ["\r\n", "\n"]
+                .into_iter()
+                .find(|line| rest.starts_with(line))
+                .map_or(0, str::len);
+        }
+        let inner = start..start + text.len();
+        (self.source.text.get(inner.clone()) == Some(text)).then_some(inner)
+    }
+
+    fn keys(
+        &self,
+        table: &DeTable<'_>,
+        known: &[&str],
+        later: &[&str],
+        what: &str,
+    ) -> Result<(), ScriptError> {
+        let key: Option<&Spanned<DeString<'_>>> = table
+            .keys()
+            .filter(|key| !known.contains(&key.get_ref().as_ref()))
+            .min_by_key(|key| key.span().start);
+        let Some(key) = key else {
+            return Ok(());
+        };
+        let name = key.get_ref().as_ref();
+        if later.contains(&name) {
+            let message = format!("this mock does not serve `{name}` yet");
+            return Err(self
+                .source
+                .error(key.span(), message)
+                .expecting(format!("one of {}", known.join(", "))));
+        }
+        let message = format!("{what} has no key `{}`", shown(name));
+        let near: Vec<&str> = known.iter().chain(later).copied().collect();
+        let error = self.source.error(key.span(), message).near(name, &near);
+        Err(error.expecting(format!("one of {}", known.join(", "))))
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the share is checked to be 0 to 1"
+)]
+fn parts_of_whole(share: f64) -> u64 {
+    (share * 1e9).round() as u64
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,360 @@
+//! What the n-th attempt at a route meets: decided here, without a socket, a clock or entropy.
+//!
+//! What can go wrong: a mock whose faults depend on how connections interleave shows a failure once and never
+//! again; one seeded by the shape of the request fails the retry exactly as it failed the first attempt. So chance
+//! is a function of (seed, rule, how many attempts the rule had), and a position moves when the request is matched,
+//! not when it is answered: a client that gives up and comes back meets the next step (`wiremock/WireMock.Net#1260`).
+//! A probability of 0 is never, not seldom: weights are integers.
+
+mod latency;
+mod pattern;
+mod position;
+mod profile;
+mod serve;
+
+pub use latency::Latency;
+pub use pattern::{MethodPattern, PathPattern, Pattern};
+pub use profile::Profile;
+
+use crate::error::{ScriptError, Source, shown};
+use crate::script::{Action, Script};
+use position::Position;
+use seawall_core::rng::Rng;
+use seawall_core::time::{Duration, Instant};
+use std::collections::BTreeMap;
+
+pub(crate) use serve::check_action as served_action;
+pub(crate) use serve::check_script as served_script;
+
+/// The most bytes of state values (`state = "header:..."`) that one rule keeps apart, 16 MiB.
+pub const STATE_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// What a mock does with the attempts that match one pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Which attempts.
+    pub pattern: Pattern,
+    /// What they meet.
+    pub answers: Answers,
+    /// How long every answer takes, beside an action's own delay.
+    pub latency: Latency,
+    /// Whose bodies and errors.
+    pub dialect: Dialect,
+    /// Whose position in the script it is.
+    pub state: State,
+}
+
+impl Rule {
+    /// Reads `METHOD PATH = SCRIPT`, the form of `seawall mock --route`. `*` is any method; a path that ends in `*`
+    /// is every path that begins so. The dialect is taken from the path. Errors point into the text; an action that
+    /// the mock does not serve yet is one.
+    ///
+    /// ```
+    /// use seawall_lab::plan::Rule;
+    /// assert!(Rule::parse("POST /v1/payments = 2x 503, 200").is_ok());
+    /// assert!(Rule::parse("* /v1/* = reset").is_ok());
+    /// ```
+    pub fn parse(text: &str) -> Result<Self, ScriptError> {
+        let source = Source::bare(text);
+        let (pattern, pattern_end) = pattern::read(source, 0..text.len())?;
+        let rest = &text[pattern_end..];
+        let equals = pattern_end + (rest.len() - rest.trim_start().len());
+        if !text[equals..].starts_with('=') {
+            let end = text.trim_end().len();
+            let place = equals.min(end)..end;
+            return Err(source
+                .error(place, "a route has no script")
+                .expecting("`METHOD PATH = SCRIPT`"));
+        }
+        let script = Script::parse_in(source, equals + 1..text.len())?;
+        served_script(source, &script)?;
+        Ok(Self::new(pattern, Answers::Script(script)))
+    }
+
+    /// A rule without latency, with the dialect of its path and one position for everybody.
+    pub fn new(pattern: Pattern, answers: Answers) -> Self {
+        let dialect = Dialect::of_path(pattern.path.text());
+        Self {
+            pattern,
+            answers,
+            latency: Latency::None,
+            dialect,
+            state: State::Route,
+        }
+    }
+
+    /// The rule that answers everything, at once and well: what a mock does that was told nothing.
+    pub fn plain() -> Self {
+        Self {
+            dialect: Dialect::OpenAi,
+            ..Self::new(Pattern::any(), Answers::Plain)
+        }
+    }
+}
+
+/// What the attempts of a rule meet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answers {
+    /// 200 with the dialect's body.
+    Plain,
+    /// The steps of a script.
+    Script(Script),
+    /// One of several actions, by chance.
+    Mix(Mix),
+}
+
+/// Actions by chance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mix {
+    parts: Vec<(Action, u64)>,
+    sum: u64,
+}
+
+impl Mix {
+    /// One part in so many: the unit of weights.
+    pub const WHOLE: u64 = 1_000_000_000;
+
+    /// Actions with their weights in parts of [`Mix::WHOLE`]; a weight of 0 is never drawn. `None` where all are 0,
+    /// or where they add up to more than a `u64`.
+    pub fn new(parts: Vec<(Action, u64)>) -> Option<Self> {
+        let sum = parts
+            .iter()
+            .try_fold(0_u64, |sum, (_, weight)| sum.checked_add(*weight))?;
+        (sum > 0).then_some(Self { parts, sum })
+    }
+
+    /// The actions and their weights.
+    pub fn parts(&self) -> &[(Action, u64)] {
+        &self.parts
+    }
+
+    fn draw(&self, rng: &mut Rng) -> &Action {
+        let mut drawn = rng.up_to(self.sum - 1);
+        for (action, weight) in &self.parts {
+            match drawn.checked_sub(*weight) {
+                Some(rest) => drawn = rest,
+                None => return action,
+            }
+        }
+        unreachable!("a draw below the sum of the weights falls on one of them")
+    }
+}
+
+/// Whose bodies, errors and headers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// OpenAI's.
+    OpenAi,
+    /// Plain JSON.
+    Generic,
+}
+
+impl Dialect {
+    /// Every dialect.
+    pub const ALL: [Self; 2] = [Self::OpenAi, Self::Generic];
+
+    /// The name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai",
+            Self::Generic => "generic",
+        }
+    }
+
+    /// The dialect that a path speaks where a rule does not say.
+    pub fn of_path(path: &str) -> Self {
+        let openai = ["/v1/chat/completions", "/v1/embeddings", "/v1/models"];
+        match openai.iter().any(|known| path.trim_end_matches('*') == *known) {
+            true => Self::OpenAi,
+            false => Self::Generic,
+        }
+    }
+}
+
+/// Whose position in the script it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// One for the whole rule.
+    Route,
+    /// One per value of this header; attempts without it share one.
+    Header(String),
+}
+
+/// Rules and a seed: everything that is decided before the first attempt.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    rules: Vec<Rule>,
+    seed: u64,
+}
+
+impl Plan {
+    /// Rules in order of precedence; the first that matches is taken.
+    pub fn new(rules: Vec<Rule>, seed: u64) -> Self {
+        Self { rules, seed }
+    }
+
+    /// The rules in order.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// The first rule that matches, by its place.
+    pub fn matching(&self, method: &str, path: &str) -> Option<usize> {
+        self.rules
+            .iter()
+            .position(|rule| rule.pattern.matches(method, path))
+    }
+
+    /// Takes the next turn of `rule` for the position of `state`. Call it once per attempt, when the attempt is
+    /// matched: it moves the position. `now` counts from the mock's start.
+    pub fn turn<'p>(
+        &'p self,
+        stage: &mut Stage,
+        now: Instant,
+        rule: usize,
+        state: &[u8],
+    ) -> Result<Turn<'p>, StateFull> {
+        let seed = Rng::new(self.seed, rule as u64).next_u64();
+        let (rule, met) = (&self.rules[rule], &mut stage.rules[rule]);
+        let choice = match &rule.answers {
+            Answers::Plain => Choice::Plain,
+            Answers::Script(script) => met.position(state, script, now)?.next(script, now),
+            Answers::Mix(mix) => Choice::Action(mix.draw(&mut Rng::new(seed, met.attempts.wrapping_mul(2)))),
+        };
+        // A stream of its own: a script with more draws would otherwise shift every latency.
+        let latency = rule
+            .latency
+            .draw(&mut Rng::new(seed, met.attempts.wrapping_mul(2).wrapping_add(1)));
+        met.attempts += 1;
+        Ok(Turn {
+            number: met.attempts,
+            choice,
+            latency,
+        })
+    }
+}
+
+/// How far every rule has come.
+#[derive(Clone, Debug)]
+pub struct Stage {
+    rules: Vec<Met>,
+}
+
+impl Stage {
+    /// The stage before the first attempt.
+    pub fn new(plan: &Plan) -> Self {
+        Self {
+            rules: plan.rules.iter().map(|_| Met::default()).collect(),
+        }
+    }
+
+    /// How many attempts a rule had.
+    pub fn attempts(&self, rule: usize) -> u64 {
+        self.rules[rule].attempts
+    }
+
+    /// The script step that each known state value of a rule is at, counted from 0; at most the first `most`.
+    pub fn positions(&self, rule: usize, most: usize) -> impl Iterator<Item = usize> + '_ {
+        self.rules[rule].positions.values().map(Position::step).take(most)
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Met {
+    attempts: u64,
+    positions: BTreeMap<Box<[u8]>, Position>,
+    state_bytes: usize,
+}
+
+impl Met {
+    fn position(&mut self, state: &[u8], script: &Script, now: Instant) -> Result<&mut Position, StateFull> {
+        if !self.positions.contains_key(state) {
+            let bytes = self.state_bytes + state.len() + size_of::<Position>();
+            if bytes > STATE_BYTES_MAX {
+                return Err(StateFull);
+            }
+            self.state_bytes = bytes;
+        }
+        Ok(self
+            .positions
+            .entry(state.into())
+            .or_insert_with(|| Position::new(script, now)))
+    }
+}
+
+/// A rule cannot keep another state value apart: forgetting an old one would begin its script again in silence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StateFull;
+
+/// What one attempt meets, and how long it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn<'p> {
+    /// Which attempt of its rule it is, counted from 1.
+    pub number: u64,
+    /// What it meets.
+    pub choice: Choice<'p>,
+    /// How long the answer takes, beside the action's own delay.
+    pub latency: Duration,
+}
+
+/// What one attempt meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice<'p> {
+    /// No step holds now: 200 with the dialect's body.
+    Plain,
+    /// This action.
+    Action(&'p Action),
+    /// The script has stopped: accepted, then closed without a byte.
+    Stop,
+}
+
+fn named<T: Copy>(
+    source: Source<'_>,
+    span: std::ops::Range<usize>,
+    given: &str,
+    what: &str,
+    known: &[(&str, T)],
+) -> Result<T, ScriptError> {
+    known
+        .iter()
+        .find(|(name, _)| *name == given)
+        .map(|(_, value)| *value)
+        .ok_or_else(|| {
+            let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+            source
+                .error(span, format!("`{}` is no {what}", shown(given)))
+                .expecting_one_of(given, &names)
+        })
+}
+
+/// Reads a dialect's name.
+pub(crate) fn dialect_named(
+    source: Source<'_>,
+    span: std::ops::Range<usize>,
+    given: &str,
+) -> Result<Dialect, ScriptError> {
+    named(
+        source,
+        span,
+        given,
+        "dialect that this mock speaks",
+        &Dialect::ALL.map(|dialect| (dialect.name(), dialect)),
+    )
+}
+
+/// Reads `METHOD PATH`.
+pub(crate) fn pattern_in(source: Source<'_>, span: std::ops::Range<usize>) -> Result<Pattern, ScriptError> {
+    let end = span.end;
+    let (pattern, pattern_end) = pattern::read(source, span)?;
+    let rest = source.text[pattern_end..end].trim();
+    if rest.is_empty() {
+        return Ok(pattern);
+    }
+    let start = end - source.text[pattern_end..end].trim_start().len();
+    Err(source
+        .error(start..start + rest.len(), "a pattern ends after its path")
+        .expecting("`METHOD PATH`"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,211 @@
+use super::*;
+use proptest::prelude::*;
+use seawall_core::rng::Rng;
+
+fn secs(secs: u64) -> Instant {
+    Instant::START.after(Duration::from_secs(secs))
+}
+
+/// What a script answers at these times, in seconds.
+fn played(script: &str, times: &[u64]) -> String {
+    let rule = Rule::parse(&format!("GET /x = {script}")).expect("the script is served");
+    let plan = Plan::new(vec![rule], 0);
+    let mut stage = Stage::new(&plan);
+    let words = times
+        .iter()
+        .map(|at| word(plan.turn(&mut stage, secs(*at), 0, b"").unwrap().choice));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn word(choice: Choice<'_>) -> String {
+    match choice {
+        Choice::Plain => "plain".to_owned(),
+        Choice::Action(action) => action.deed.name(),
+        Choice::Stop => "stop".to_owned(),
+    }
+}
+
+#[test]
+fn steps_are_met_in_order_and_the_last_repeats() {
+    // Could break by one in either direction: a count that includes the step before it.
+    assert_eq!(played("2x 503, 429, 200", &[0; 6]), "503 503 429 200 200 200");
+    assert_eq!(played("2x 503, 200, stop", &[0; 5]), "503 503 200 stop stop");
+    assert_eq!(played("3x 503", &[0; 5]), "503 503 503 503 503");
+}
+
+#[test]
+fn a_step_with_a_time_takes_over_when_it_comes() {
+    // Could break if steps that were never met held up the clock.
+    assert_eq!(
+        played("200, at 10s for 5s 503, 200", &[100, 109, 110, 114, 115]),
+        "200 200 503 503 200"
+    );
+    assert_eq!(played("2x 500, 429, at 10s 503", &[0, 12]), "500 503");
+    assert_eq!(played("2x 500, at 10s 503", &[0, 1, 2, 10]), "500 500 plain 503");
+    assert_eq!(played("at 10s for 5s 503, 200", &[0, 10, 15]), "plain 503 200");
+    assert_eq!(
+        played(
+            "200, at 10s for 5s 503, at 20s for 5s 500, 200",
+            &[0, 12, 17, 22, 27]
+        ),
+        "200 503 plain 500 200"
+    );
+    assert_eq!(
+        played("for 5s 503, for 5s 500, 200", &[0, 4, 5, 9, 10]),
+        "503 503 500 500 200"
+    );
+    assert_eq!(played("for 5s 503, for 5s 500, 200", &[0, 30]), "503 200");
+    assert_eq!(played("2x for 5s 503, 200", &[0, 1, 2]), "503 503 200");
+    assert_eq!(
+        played("429, for 5s 503, 200", &[0, 100, 104, 105]),
+        "429 503 503 200"
+    );
+    assert_eq!(played("for 5s 503, stop", &[0, 4, 5]), "503 503 stop");
+}
+
+#[test]
+fn a_clock_that_steps_back_moves_nothing_back() {
+    // Could break if a position trusted the time it is told.
+    assert_eq!(played("for 5s 503, 200", &[10, 0, 15, 3]), "503 503 200 200");
+}
+
+#[test]
+fn positions_of_different_state_values_are_apart() {
+    // Could break if the value were not part of the key.
+    let mut rule = Rule::parse("GET /x = 503, 200").unwrap();
+    rule.state = State::Header("x-test-id".to_owned());
+    let plan = Plan::new(vec![rule], 0);
+    let mut stage = Stage::new(&plan);
+    let mut meet = |value: &[u8]| word(plan.turn(&mut stage, secs(0), 0, value).unwrap().choice);
+    let met: Vec<_> = [&b"a"[..], b"b", b"a", b"", b"b"]
+        .into_iter()
+        .map(&mut meet)
+        .collect();
+    assert_eq!(met, ["503", "503", "200", "503", "200"]);
+}
+
+#[test]
+fn a_stage_that_is_full_says_so_and_keeps_what_it_has() {
+    // Could break if an old value were forgotten in silence: its script would begin again.
+    let plan = Plan::new(vec![Rule::parse("GET /x = 503, 200").unwrap()], 0);
+    let mut stage = Stage::new(&plan);
+    let big = vec![b'a'; STATE_BYTES_MAX / 2];
+    let bigger = vec![b'b'; STATE_BYTES_MAX / 2];
+    assert!(plan.turn(&mut stage, secs(0), 0, &big).is_ok());
+    assert_eq!(plan.turn(&mut stage, secs(0), 0, &bigger), Err(StateFull));
+    assert_eq!(
+        word(plan.turn(&mut stage, secs(0), 0, &big).unwrap().choice),
+        "200"
+    );
+}
+
+#[test]
+fn the_first_matching_rule_is_taken() {
+    // Could break if a wildcard were compared as text, or a query as part of the path.
+    let rules = ["POST /v1/a = 200", "* /v1/* = 200", "GET /* = 200"];
+    let plan = Plan::new(rules.iter().map(|rule| Rule::parse(rule).unwrap()).collect(), 0);
+    for (method, path, rule) in [
+        ("POST", "/v1/a", Some(0)),
+        ("GET", "/v1/a", Some(1)),
+        ("DELETE", "/v1/", Some(1)),
+        ("GET", "/v1", Some(2)),
+        ("POST", "/v2", None),
+        ("post", "/v1/a", Some(1)),
+    ] {
+        assert_eq!(plan.matching(method, path), rule, "{method} {path}");
+    }
+}
+
+#[test]
+fn the_shares_of_a_mix_are_what_it_says() {
+    // Could break if a draw fell on its neighbour. 20 000 draws: 4 sigma of a share of 2 % is 0.4 %.
+    let plan = Plan::new(vec![Profile::Flaky.rule()], 7);
+    let mut stage = Stage::new(&plan);
+    let mut met = BTreeMap::new();
+    for _ in 0..20_000 {
+        *met.entry(word(plan.turn(&mut stage, secs(0), 0, b"").unwrap().choice))
+            .or_insert(0_i64) += 1;
+    }
+    for (name, per_mille) in [
+        ("200", 920),
+        ("503", 20),
+        ("429", 20),
+        ("500", 10),
+        ("reset", 10),
+        ("truncate", 10),
+        ("error-in-200", 10),
+    ] {
+        let expected: i64 = per_mille * 20;
+        let slack = if name == "200" { 160 } else { 80 };
+        assert!(
+            (met[name] - expected).abs() <= slack,
+            "{name}: {} of 20000, expected {expected}",
+            met[name]
+        );
+    }
+    assert_eq!(met.len(), 7);
+}
+
+#[test]
+fn a_log_normal_latency_has_the_percentiles_it_was_told() {
+    // Could break if sigma were of the wrong base or the tail were clipped.
+    let latency = Latency::LogNormal {
+        p50: Duration::from_millis(60),
+        p99: Duration::from_millis(600),
+    };
+    let mut drawn: Vec<u64> = (0..20_000)
+        .map(|n| latency.draw(&mut Rng::new(1, n)).as_nanos() / 1_000)
+        .collect();
+    drawn.sort_unstable();
+    let (p50, p99) = (drawn[10_000], drawn[19_800]);
+    assert!((57_000..63_000).contains(&p50), "p50 {p50} us");
+    assert!((520_000..690_000).contains(&p99), "p99 {p99} us");
+}
+
+#[test]
+fn a_profile_that_is_not_there_yet_says_so() {
+    assert!(
+        "storm"
+            .parse::<Profile>()
+            .unwrap_err()
+            .message()
+            .contains("not served yet")
+    );
+    let error = "flakey".parse::<Profile>().unwrap_err();
+    assert!(error.to_string().contains("did you mean `flaky`?"), "{error}");
+}
+
+proptest! {
+    #[test]
+    fn one_seed_is_one_sequence_however_rules_interleave(seed: u64, order in proptest::collection::vec(0..2_usize, 1..60)) {
+        // Could break if rules shared a stream: another client's attempt would change this one's fault.
+        let plan = Plan::new(vec![Profile::Flaky.rule(), Profile::Flaky.rule()], seed);
+        let alone = |rule: usize, count: usize| {
+            let mut stage = Stage::new(&plan);
+            (0..count).map(|_| plan.turn(&mut stage, secs(0), rule, b"").unwrap()).collect::<Vec<_>>()
+        };
+        let mut stage = Stage::new(&plan);
+        let mut met = [Vec::new(), Vec::new()];
+        for rule in order {
+            met[rule].push(plan.turn(&mut stage, secs(1), rule, b"").unwrap());
+        }
+        for (rule, met) in met.into_iter().enumerate() {
+            prop_assert_eq!(alone(rule, met.len()), met);
+        }
+    }
+
+    #[test]
+    fn a_weight_of_zero_is_never_drawn(seed: u64, weights in proptest::collection::vec(0..3_u64, 2..6)) {
+        // Could break if the comparison were "not above" where it should be "below".
+        let action = |status: u64| Action::parse(&format!("{}", 200 + status)).unwrap();
+        let parts: Vec<_> = weights.iter().enumerate().map(|(n, weight)| (action(n as u64), *weight)).collect();
+        prop_assert_eq!(Mix::new(parts.clone()).is_none(), weights.iter().all(|weight| *weight == 0));
+        if let Some(mix) = Mix::new(parts.clone()) {
+            for n in 0..200 {
+                let drawn = mix.draw(&mut Rng::new(seed, n));
+                let (_, weight) = parts.iter().find(|(action, _)| action == drawn).unwrap();
+                prop_assert!(*weight > 0);
+            }
+        }
+    }
+}
