@@ -5,6 +5,8 @@
 
 pub mod error;
 pub mod file;
+#[cfg(feature = "net")]
+pub mod net;
 pub mod plan;
 pub mod script;
 

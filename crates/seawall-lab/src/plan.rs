@@ -46,7 +46,7 @@ pub struct Rule {
 
 impl Rule {
     /// Reads `METHOD PATH = SCRIPT`, the form of `seawall mock --route`. `*` is any method; a path that ends in `*`
-    /// is every path that begins so. The dialect is taken from the path. Errors point into the text; an action that
+    /// is every path that begins so. The dialect is that of each attempt's path. Errors point into the text; an action that
     /// the mock does not serve yet is one.
     ///
     /// ```
@@ -71,24 +71,20 @@ impl Rule {
         Ok(Self::new(pattern, Answers::Script(script)))
     }
 
-    /// A rule without latency, with the dialect of its path and one position for everybody.
+    /// A rule without latency, with the dialect of the path and one position for everybody.
     pub fn new(pattern: Pattern, answers: Answers) -> Self {
-        let dialect = Dialect::of_path(pattern.path.text());
         Self {
             pattern,
             answers,
             latency: Latency::None,
-            dialect,
+            dialect: Dialect::ByPath,
             state: State::Route,
         }
     }
 
     /// The rule that answers everything, at once and well: what a mock does that was told nothing.
     pub fn plain() -> Self {
-        Self {
-            dialect: Dialect::OpenAi,
-            ..Self::new(Pattern::any(), Answers::Plain)
-        }
+        Self::new(Pattern::any(), Answers::Plain)
     }
 }
 
@@ -143,6 +139,8 @@ impl Mix {
 /// Whose bodies, errors and headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
+    /// Whatever the attempt's path speaks: the default.
+    ByPath,
     /// OpenAI's.
     OpenAi,
     /// Plain JSON.
@@ -150,23 +148,26 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// Every dialect.
-    pub const ALL: [Self; 2] = [Self::OpenAi, Self::Generic];
+    /// The dialects that a file may name.
+    pub const NAMED: [Self; 2] = [Self::OpenAi, Self::Generic];
 
     /// The name in files.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::ByPath => "by-path",
             Self::OpenAi => "openai",
             Self::Generic => "generic",
         }
     }
 
-    /// The dialect that a path speaks where a rule does not say.
-    pub fn of_path(path: &str) -> Self {
-        let openai = ["/v1/chat/completions", "/v1/embeddings", "/v1/models"];
-        match openai.iter().any(|known| path.trim_end_matches('*') == *known) {
-            true => Self::OpenAi,
-            false => Self::Generic,
+    /// The dialect in which an attempt at this path is answered; never `ByPath`.
+    #[must_use]
+    pub fn at(self, path: &str) -> Self {
+        let openai = ["/chat/completions", "/embeddings", "/models"];
+        match self {
+            Self::ByPath if openai.iter().any(|end| path.ends_with(end)) => Self::OpenAi,
+            Self::ByPath => Self::Generic,
+            Self::OpenAi | Self::Generic => self,
         }
     }
 }
@@ -338,7 +339,7 @@ pub(crate) fn dialect_named(
         span,
         given,
         "dialect that this mock speaks",
-        &Dialect::ALL.map(|dialect| (dialect.name(), dialect)),
+        &Dialect::NAMED.map(|dialect| (dialect.name(), dialect)),
     )
 }
 

@@ -42,9 +42,9 @@ latency = { uniform = ["1s", "2s"] }
     assert_eq!(payments.state, State::Header("x-test-id".to_owned()));
     assert_eq!(
         (payments.latency, payments.dialect),
-        (Latency::Fixed(Duration::from_secs(15)), Dialect::Generic)
+        (Latency::Fixed(Duration::from_secs(15)), Dialect::ByPath)
     );
-    assert_eq!(chat.dialect, Dialect::OpenAi);
+    assert_eq!((chat.dialect, rest.dialect), (Dialect::ByPath, Dialect::OpenAi));
     let Answers::Mix(mix) = &chat.answers else {
         panic!("a mix");
     };

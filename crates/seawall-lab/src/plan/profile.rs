@@ -1,6 +1,6 @@
 //! Profiles: whole behaviours by one word.
 
-use super::{Answers, Dialect, Latency, Mix, Pattern, Rule};
+use super::{Answers, Latency, Mix, Pattern, Rule};
 use crate::error::{ScriptError, Source, shown};
 use crate::script::Action;
 use seawall_core::time::Duration;
@@ -40,7 +40,7 @@ impl Profile {
         }
     }
 
-    /// The one rule that this profile is: every method and path, in the dialect of OpenAI.
+    /// The one rule that this profile is: every method and path, in the dialect that the path speaks.
     pub fn rule(self) -> Rule {
         let answers = match self {
             Self::Steady => Answers::Plain,
@@ -51,7 +51,6 @@ impl Profile {
                 p50: Duration::from_millis(60),
                 p99: Duration::from_millis(600),
             },
-            dialect: Dialect::OpenAi,
             ..Rule::new(Pattern::any(), answers)
         }
     }

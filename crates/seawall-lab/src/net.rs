@@ -1,0 +1,333 @@
+//! The mock server: a plan on real sockets, over HTTP/1.1.
+//!
+//! What can go wrong: a mock whose faults are not what their names say ("reset" that is a clean end, "drop" that is
+//! a 500) proves nothing about a client. A server library keeps connections healthy by design and gets in the way,
+//! so requests are read and answers written by hand, and every fault is tested with a raw socket. What this does
+//! not cover yet: TLS, HTTP/2, streams, and faults before a request (`[listener]`).
+
+mod act;
+mod conn;
+mod control;
+mod dialect;
+mod journal;
+mod pace;
+mod wire;
+
+pub use journal::{Attempt, Journal};
+
+use crate::error::ScriptError;
+use crate::file::MockFile;
+use crate::plan::{Plan, Profile, Rule, Stage};
+use journal::Log;
+use pace::Pace;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::sync::Notify;
+use tokio::task::{JoinHandle, JoinSet};
+
+/// Where a mock listens when nobody says: any free port of this machine, for this machine only.
+pub const DEFAULT_LISTEN: &str = "127.0.0.1:0";
+/// The most connections at once; more wait in the system's queue until one ends.
+pub const CONNECTIONS_MAX: usize = 20_000;
+/// Connections that may wait to be accepted: a client that opens thousands at once is no error.
+const BACKLOG: u32 = 4_096;
+
+/// What a mock is told before it starts.
+///
+/// Routes come first, then the file's, then the profile's; the first that matches is taken. Told none of them, it
+/// answers everything well and at once.
+#[derive(Clone, Debug, Default)]
+pub struct MockOptions {
+    routes: Vec<String>,
+    rules: Vec<Rule>,
+    file: Option<MockFile>,
+    profile: Option<Profile>,
+    listen: Option<String>,
+    seed: Option<u64>,
+}
+
+impl MockOptions {
+    /// Adds a route, `METHOD PATH = SCRIPT` (see [`Rule::parse`]). It is read at the start.
+    #[must_use]
+    pub fn route(mut self, text: impl Into<String>) -> Self {
+        self.routes.push(text.into());
+        self
+    }
+
+    /// Adds a rule that is already made; it stands after all routes given as text.
+    #[must_use]
+    pub fn rule(mut self, rule: Rule) -> Self {
+        self.rules.push(rule);
+        self
+    }
+
+    /// Takes routes, address and seed from a mock file; what is said here by name stands before it.
+    #[must_use]
+    pub fn file(mut self, file: MockFile) -> Self {
+        self.file = Some(file);
+        self
+    }
+
+    /// Answers what no route matches as this profile does.
+    #[must_use]
+    pub fn profile(mut self, profile: Profile) -> Self {
+        self.profile = Some(profile);
+        self
+    }
+
+    /// Listens there: `ADDRESS:PORT`, port 0 for a free one. Default: [`DEFAULT_LISTEN`].
+    #[must_use]
+    pub fn listen(mut self, address: impl Into<String>) -> Self {
+        self.listen = Some(address.into());
+        self
+    }
+
+    /// The seed of every chance; the same seed is the same faults. Default: 0.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Starts the mock: it listens when this returns. Call it inside a tokio runtime with time and IO.
+    pub async fn start(self) -> Result<Mock, MockError> {
+        let (plan, address) = self.resolve()?;
+        let listener = listen(&address).await.map_err(|source| MockError::Listen {
+            address: address.clone(),
+            source,
+        })?;
+        let address = listener
+            .local_addr()
+            .map_err(|source| MockError::Listen { address, source })?;
+        let shared = Arc::new(Shared::new(plan));
+        let task = tokio::spawn(accept(listener, Arc::clone(&shared)));
+        Ok(Mock {
+            address,
+            shared,
+            task,
+        })
+    }
+
+    fn resolve(self) -> Result<(Plan, String), ScriptError> {
+        let read = self.routes.iter().map(|text| Rule::parse(text));
+        let mut rules = read.collect::<Result<Vec<_>, _>>()?;
+        rules.extend(self.rules);
+        let (mut listen, mut seed) = (self.listen, self.seed);
+        if let Some(file) = self.file {
+            rules.extend(file.rules);
+            listen = listen.or(file.listen);
+            seed = seed.or(file.seed);
+        }
+        rules.extend(self.profile.map(Profile::rule));
+        if rules.is_empty() {
+            rules.push(Rule::plain());
+        }
+        let plan = Plan::new(rules, seed.unwrap_or(0));
+        Ok((plan, listen.unwrap_or_else(|| DEFAULT_LISTEN.to_owned())))
+    }
+}
+
+/// A running mock. Dropped, it stops: no task and no socket outlives it by more than a turn of the runtime.
+///
+/// ```
+/// # async fn example() -> Result<(), seawall_lab::net::MockError> {
+/// use seawall_lab::net::Mock;
+/// let mock = Mock::start("POST /v1/payments = 2x 503, 200").await?;
+/// // ... let a client loose on mock.url() ...
+/// assert!(mock.journal().attempts.is_empty());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Mock {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    task: JoinHandle<()>,
+}
+
+impl Mock {
+    /// What to tell a mock before it starts.
+    pub fn builder() -> MockOptions {
+        MockOptions::default()
+    }
+
+    /// Starts a mock with one route, `METHOD PATH = SCRIPT`, on a free port.
+    pub async fn start(route: &str) -> Result<Self, MockError> {
+        Self::builder().route(route).start().await
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where it listens, as a base URL without a slash at the end: `http://127.0.0.1:9000`.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Every attempt so far, the newest 100 000 of them.
+    pub fn journal(&self) -> Journal {
+        self.shared.log().journal()
+    }
+
+    /// Begins every script again and empties the journal.
+    pub fn reset(&self) {
+        self.shared.reset();
+    }
+
+    /// Waits until no attempt is being answered: then every attempt's journal entry is complete. It does not wait
+    /// for attempts that were sent and have not arrived.
+    pub async fn quiet(&self) {
+        loop {
+            let ended = self.shared.ended.notified();
+            tokio::pin!(ended);
+            // Registered before the count is read, so that an end between the two is not missed.
+            ended.as_mut().enable();
+            if self.shared.log().open() == 0 {
+                return;
+            }
+            ended.await;
+        }
+    }
+
+    /// Stops, and returns when the port is free and every connection is closed.
+    pub async fn stop(mut self) {
+        self.task.abort();
+        // The only end of an aborted accept loop is that it was aborted.
+        let _aborted = (&mut self.task).await;
+    }
+}
+
+impl Drop for Mock {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Serves until the future is dropped. `ready` is told the address once the mock listens; nothing is printed.
+pub async fn serve(options: MockOptions, ready: impl FnOnce(SocketAddr)) -> Result<(), MockError> {
+    let mut mock = options.start().await?;
+    ready(mock.address());
+    // The accept loop has no end of its own.
+    let _ended = (&mut mock.task).await;
+    Ok(())
+}
+
+/// Why a mock did not start.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum MockError {
+    /// You wrote a route that cannot be right.
+    Script(ScriptError),
+    /// The machine does not let it listen there.
+    Listen {
+        /// Where it was told to listen.
+        address: String,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl fmt::Display for MockError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Script(error) => error.fmt(f),
+            Self::Listen { address, source } => write!(f, "cannot listen on {address}: {source}"),
+        }
+    }
+}
+
+impl std::error::Error for MockError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Script(error) => Some(error),
+            Self::Listen { source, .. } => Some(source),
+        }
+    }
+}
+
+impl From<ScriptError> for MockError {
+    fn from(error: ScriptError) -> Self {
+        Self::Script(error)
+    }
+}
+
+/// What the connections of one mock share.
+#[derive(Debug)]
+struct Shared {
+    plan: Plan,
+    pace: Pace,
+    stage: Mutex<Stage>,
+    log: Mutex<Log>,
+    ended: Notify,
+}
+
+impl Shared {
+    fn new(plan: Plan) -> Self {
+        Self {
+            stage: Mutex::new(Stage::new(&plan)),
+            log: Mutex::new(Log::default()),
+            pace: Pace::start(),
+            ended: Notify::new(),
+            plan,
+        }
+    }
+
+    // A lock is poisoned only by a panic between two plain assignments; what it guards is whole either way.
+    fn stage(&self) -> MutexGuard<'_, Stage> {
+        self.stage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn reset(&self) {
+        *self.stage() = Stage::new(&self.plan);
+        self.log().clear();
+    }
+}
+
+async fn listen(address: &str) -> io::Result<TcpListener> {
+    let mut found = tokio::net::lookup_host(address).await?;
+    let address = found
+        .next()
+        .ok_or_else(|| io::Error::new(io::ErrorKind::AddrNotAvailable, "the name has no address"))?;
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    // A test that starts a mock on the port of the last one must not wait for its old connections.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    // Dropping the set, with this task, ends every connection.
+    let mut connections = JoinSet::new();
+    let mut number = 0_u64;
+    loop {
+        tokio::select! {
+            accepted = listener.accept(), if connections.len() < CONNECTIONS_MAX => match accepted {
+                Ok((stream, _)) => {
+                    number += 1;
+                    connections.spawn(conn::run(stream, number, Arc::clone(&shared)));
+                }
+                // Out of file handles, most often: one may be free in a moment, and until then asking again at
+                // once would only burn the machine.
+                Err(_) => shared.pace.pause(pace::ACCEPT_PAUSE).await,
+            },
+            // A connection's panic has been printed by the hook; the others go on.
+            Some(_) = connections.join_next(), if !connections.is_empty() => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,179 @@
+//! What the mock saw: one entry per attempt, the newest 100 000.
+//!
+//! It holds no queries, no bodies and no headers but two: a credential that is not kept cannot leak.
+
+use seawall_core::time::{Duration, Instant};
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+/// The most attempts that are kept; older ones are dropped, and counted.
+pub(super) const ATTEMPTS_MAX: usize = 100_000;
+/// The longest part of a path, a method or a header that is kept, in characters.
+const TEXT_CHARS_MAX: usize = 512;
+
+/// Every attempt that a mock saw, as far as it is kept.
+#[derive(Clone, Debug, Default)]
+pub struct Journal {
+    /// The attempts, in the order in which they were matched.
+    pub attempts: Vec<Attempt>,
+    /// How many older ones were dropped.
+    pub dropped: u64,
+    /// How many attempts are being answered now.
+    pub open: u64,
+}
+
+/// One attempt, as the mock saw it. Times count from the mock's start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// Which attempt at this mock, counted from 1; a reset does not begin again.
+    pub number: u64,
+    /// On which connection, counted from 1.
+    pub connection: u64,
+    /// Which attempt on that connection, counted from 1.
+    pub on_connection: u64,
+    /// The method; empty where the head could not be read.
+    pub method: String,
+    /// The path without its query.
+    pub path: String,
+    /// The place of the rule that matched, counted from 0.
+    pub rule: Option<usize>,
+    /// The idempotency key.
+    pub key: Option<String>,
+    /// What `x-stainless-retry-count` said.
+    pub retry_count: Option<String>,
+    /// The status that was answered.
+    pub status: Option<u16>,
+    /// The fault that was injected, by its name in scripts; `delay` for an answer that was only late.
+    pub fault: Option<Cow<'static, str>>,
+    /// When the head was read.
+    pub at: Instant,
+    /// When the first byte of the answer was sent.
+    pub answered: Option<Instant>,
+    /// When the last byte was sent, or the attempt broke; `None` while it is being answered.
+    pub ended: Option<Instant>,
+    /// When the client left before it had the whole answer.
+    pub client_left: Option<Instant>,
+    /// Bytes read, head included.
+    pub bytes_in: u64,
+    /// Bytes written, head included.
+    pub bytes_out: u64,
+}
+
+impl Attempt {
+    /// How long the answer took; `None` while it is being answered.
+    pub fn took(&self) -> Option<Duration> {
+        self.ended.map(|ended| ended.since(self.at))
+    }
+}
+
+/// What becomes known of an attempt after it was matched.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Outcome {
+    pub(super) status: Option<u16>,
+    pub(super) answered: Option<Instant>,
+    pub(super) client_left: Option<Instant>,
+    pub(super) bytes_in: u64,
+    pub(super) bytes_out: u64,
+    /// A fault that showed only when the body was read.
+    pub(super) fault: Option<&'static str>,
+}
+
+/// The journal as it grows.
+#[derive(Debug)]
+pub(super) struct Log {
+    attempts: VecDeque<Attempt>,
+    next: u64,
+    dropped: u64,
+    open: u64,
+    attempts_max: usize,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self::keeping(ATTEMPTS_MAX)
+    }
+}
+
+impl Log {
+    /// A journal of at most so many attempts.
+    pub(super) fn keeping(attempts_max: usize) -> Self {
+        Self {
+            attempts: VecDeque::new(),
+            next: 1,
+            dropped: 0,
+            open: 0,
+            attempts_max,
+        }
+    }
+
+    /// Enters an attempt; gives it its number.
+    pub(super) fn begin(&mut self, mut attempt: Attempt) -> u64 {
+        let number = self.next;
+        attempt.number = number;
+        self.next += 1;
+        self.open += 1;
+        if self.attempts.len() == self.attempts_max {
+            self.attempts.pop_front();
+            self.dropped += 1;
+        }
+        self.attempts.push_back(attempt);
+        number
+    }
+
+    /// Completes an attempt. One that was dropped or cleared meanwhile is only counted.
+    pub(super) fn end(&mut self, number: u64, now: Instant, outcome: Outcome) {
+        self.open -= 1;
+        let first = self.next - self.attempts.len() as u64;
+        let place = number
+            .checked_sub(first)
+            .and_then(|place| usize::try_from(place).ok());
+        let Some(attempt) = place.and_then(|place| self.attempts.get_mut(place)) else {
+            return;
+        };
+        attempt.status = outcome.status;
+        attempt.answered = outcome.answered;
+        attempt.client_left = outcome.client_left;
+        attempt.bytes_in = outcome.bytes_in;
+        attempt.bytes_out = outcome.bytes_out;
+        attempt.ended = Some(now);
+        if let Some(fault) = outcome.fault {
+            attempt.fault = Some(Cow::Borrowed(fault));
+        }
+    }
+
+    /// Forgets every attempt.
+    pub(super) fn clear(&mut self) {
+        self.attempts.clear();
+        self.dropped = 0;
+    }
+
+    /// How many attempts are being answered.
+    pub(super) fn open(&self) -> u64 {
+        self.open
+    }
+
+    /// What is kept.
+    pub(super) fn journal(&self) -> Journal {
+        self.journal_since(0)
+    }
+
+    /// What is kept of the attempts after number `since`.
+    pub(super) fn journal_since(&self, since: u64) -> Journal {
+        let first = self.next - self.attempts.len() as u64;
+        let skipped = usize::try_from(since.saturating_add(1).saturating_sub(first)).unwrap_or(usize::MAX);
+        Journal {
+            attempts: self.attempts.iter().skip(skipped).cloned().collect(),
+            dropped: self.dropped,
+            open: self.open,
+        }
+    }
+}
+
+/// A text from a stranger, as much of it as is kept.
+pub(super) fn kept(text: &[u8]) -> String {
+    let some = &text[..text.len().min(4 * TEXT_CHARS_MAX)];
+    String::from_utf8_lossy(some)
+        .chars()
+        .take(TEXT_CHARS_MAX)
+        .collect()
+}
