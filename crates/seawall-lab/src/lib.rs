@@ -1,6 +1,6 @@
 //! The laboratory of seawall: scripts that say how a server fails, and a mock server that follows them to the byte.
 //!
-//! Without features the crate is pure: [`script`] is the grammar, [`file`] the mock file, [`plan`] decides what the
+//! Without features the crate is pure: [`script`] is the grammar, [`file`](mod@file) the mock file, [`plan`] decides what the
 //! n-th attempt at a route meets. Feature `net` adds `net`, which puts that on real sockets.
 
 pub mod error;

@@ -2,9 +2,16 @@ use super::*;
 use crate::plan::{Dialect, Pattern};
 use expect_test::{Expect, expect};
 
-fn check(text: &str, expected: Expect) {
-    let error = MockFile::parse("mock.toml", text).expect_err(text);
-    expected.assert_eq(&format!("{error}\n"));
+/// Every one of these is no mock file, for the reasons expected.
+fn check(texts: &[&str], expected: Expect) {
+    let errors = texts.iter().map(|text| {
+        format!(
+            "{}
+",
+            MockFile::parse("mock.toml", text).expect_err(text)
+        )
+    });
+    expected.assert_eq(&errors.collect::<String>());
 }
 
 #[test]
@@ -68,67 +75,45 @@ latency = { uniform = ["1s", "2s"] }
 fn a_mistake_inside_a_script_is_pointed_at_in_the_file() {
     // Could break if the script's own columns were told, or those of the line's end.
     check(
-        "[[route]]\nmatch = \"GET /x\"\nscript = \"2x rest, 200\"\n",
+        &[
+            "[[route]]\nmatch = \"GET /x\"\nscript = \"2x rest, 200\"\n",
+            "[[route]]\nmatch = \"GET /x\"\nscript = '''\n2x 503,\n  cloze\n'''\n",
+            "[[route]]\nmatch = \"GET /x\"\nscript = \"200 text=\\\"a\\\" rest\"\n",
+            "[[route]]\nmatch = \"get /x\"\n",
+            "[[route]]\nmatch = \"GET\"\n",
+            "[[route]]\nmatch = \"GET /x y\"\n",
+            "[[route]]\nmatch = \"GET /x\"\nmix = { \"200\" = 0.5, \"truncat\" = 0.5 }\n",
+        ],
         expect![[r#"
-        mock.toml:3:14: `rest` is no action
-        3 | script = "2x rest, 200"
-          |              ^^^^ did you mean `reset`?
-          = expected a status such as 503, or one of reset, close, hang, truncate, error-in-200, stream, apply, drip, garbage, wrong-length, bad-chunk, half-close, slow-headers, bad-gzip, goaway, rst-stream
-    "#]],
-    );
-    check(
-        "[[route]]\nmatch = \"GET /x\"\nscript = '''\n2x 503,\n  cloze\n'''\n",
-        expect![[r#"
-        mock.toml:5:3: `cloze` is no action
-        5 |   cloze
-          |   ^^^^^ did you mean `close`?
-          = expected a status such as 503, or one of reset, close, hang, truncate, error-in-200, stream, apply, drip, garbage, wrong-length, bad-chunk, half-close, slow-headers, bad-gzip, goaway, rst-stream
-    "#]],
-    );
-    check(
-        "[[route]]\nmatch = \"GET /x\"\nscript = \"200 text=\\\"a\\\" rest\"\n",
-        expect![[r#"
-        mock.toml:3:10: `rest` does not follow an action
-        3 | script = "200 text=\"a\" rest"
-          |          ^^^^^^^^^^^^^^^^^^^^^
-          = expected a comma before the next step, or key=value
-    "#]],
-    );
-    check(
-        "[[route]]\nmatch = \"get /x\"\n",
-        expect![[r#"
-        mock.toml:2:10: `get` is no method; methods are in capitals
-        2 | match = "get /x"
-          |          ^^^
-          = expected `METHOD PATH`, as in `POST /v1/payments` or `* /v1/*`
-    "#]],
-    );
-    check(
-        "[[route]]\nmatch = \"GET\"\n",
-        expect![[r#"
-        mock.toml:2:10: a route has no path
-        2 | match = "GET"
-          |          ^^^
-          = expected `METHOD PATH`, as in `POST /v1/payments` or `* /v1/*`
-    "#]],
-    );
-    check(
-        "[[route]]\nmatch = \"GET /x y\"\n",
-        expect![[r#"
-        mock.toml:2:17: a pattern ends after its path
-        2 | match = "GET /x y"
-          |                 ^
-          = expected `METHOD PATH`
-    "#]],
-    );
-    check(
-        "[[route]]\nmatch = \"GET /x\"\nmix = { \"200\" = 0.5, \"truncat\" = 0.5 }\n",
-        expect![[r#"
-        mock.toml:3:23: `truncat` is no action
-        3 | mix = { "200" = 0.5, "truncat" = 0.5 }
-          |                       ^^^^^^^ did you mean `truncate`?
-          = expected a status such as 503, or one of reset, close, hang, truncate, error-in-200, stream, apply, drip, garbage, wrong-length, bad-chunk, half-close, slow-headers, bad-gzip, goaway, rst-stream
-    "#]],
+            mock.toml:3:14: `rest` is no action
+            3 | script = "2x rest, 200"
+              |              ^^^^ did you mean `reset`?
+              = expected a status such as 503, or one of reset, close, hang, truncate, error-in-200, stream, apply, drip, garbage, wrong-length, bad-chunk, half-close, slow-headers, bad-gzip, goaway, rst-stream
+            mock.toml:5:3: `cloze` is no action
+            5 |   cloze
+              |   ^^^^^ did you mean `close`?
+              = expected a status such as 503, or one of reset, close, hang, truncate, error-in-200, stream, apply, drip, garbage, wrong-length, bad-chunk, half-close, slow-headers, bad-gzip, goaway, rst-stream
+            mock.toml:3:10: `rest` does not follow an action
+            3 | script = "200 text=\"a\" rest"
+              |          ^^^^^^^^^^^^^^^^^^^^^
+              = expected a comma before the next step, or key=value
+            mock.toml:2:10: `get` is no method; methods are in capitals
+            2 | match = "get /x"
+              |          ^^^
+              = expected `METHOD PATH`, as in `POST /v1/payments` or `* /v1/*`
+            mock.toml:2:10: a route has no path
+            2 | match = "GET"
+              |          ^^^
+              = expected `METHOD PATH`, as in `POST /v1/payments` or `* /v1/*`
+            mock.toml:2:17: a pattern ends after its path
+            2 | match = "GET /x y"
+              |                 ^
+              = expected `METHOD PATH`
+            mock.toml:3:23: `truncat` is no action
+            3 | mix = { "200" = 0.5, "truncat" = 0.5 }
+              |                       ^^^^^^^ did you mean `truncate`?
+              = expected a status such as 503, or one of reset, close, hang, truncate, error-in-200, stream, apply, drip, garbage, wrong-length, bad-chunk, half-close, slow-headers, bad-gzip, goaway, rst-stream
+        "#]],
     );
 }
 
@@ -136,31 +121,25 @@ fn a_mistake_inside_a_script_is_pointed_at_in_the_file() {
 fn an_unknown_key_is_never_ignored() {
     // Could break if a table were read key by key and the rest forgotten.
     check(
-        "lisen = \"x\"\n",
+        &[
+            "lisen = \"x\"\n",
+            "[[route]]\nmatch = \"GET /x\"\nscripts = \"200\"\n",
+            "[[route]]\nmatch = \"GET /x\"\nlatency = { p50 = \"1s\", p90 = \"2s\" }\n",
+        ],
         expect![[r#"
             mock.toml:1:1: a mock file has no key `lisen`
             1 | lisen = "x"
               | ^^^^^ did you mean `listen`?
               = expected one of listen, seed, route
-        "#]],
-    );
-    check(
-        "[[route]]\nmatch = \"GET /x\"\nscripts = \"200\"\n",
-        expect![[r#"
             mock.toml:3:1: a route has no key `scripts`
             3 | scripts = "200"
               | ^^^^^^^ did you mean `script`?
               = expected one of match, script, mix, latency, dialect, state
+            mock.toml:3:25: a latency has no key `p90`
+            3 | latency = { p50 = "1s", p90 = "2s" }
+              |                         ^^^ did you mean `p50`?
+              = expected one of p50, p99, uniform
         "#]],
-    );
-    check(
-        "[[route]]\nmatch = \"GET /x\"\nlatency = { p50 = \"1s\", p90 = \"2s\" }\n",
-        expect![[r#"
-        mock.toml:3:25: a latency has no key `p90`
-        3 | latency = { p50 = "1s", p90 = "2s" }
-          |                         ^^^ did you mean `p50`?
-          = expected one of p50, p99, uniform
-    "#]],
     );
 }
 
@@ -168,40 +147,30 @@ fn an_unknown_key_is_never_ignored() {
 fn what_is_not_served_yet_is_said_at_load() {
     // Could break if a new action fell through to a plain 200.
     check(
-        "[listener]\nscript = \"2x refuse, accept\"\n",
+        &[
+            "[listener]\nscript = \"2x refuse, accept\"\n",
+            "[[route]]\nmatch = \"GET /x\"\nresource = \"payments\"\n",
+            "[[route]]\nmatch = \"GET /x\"\nscript = \"503, apply then reset, 200\"\n",
+            "[[route]]\nmatch = \"GET /x\"\nmix = { \"200\" = 0.9, \"drip bps=20\" = 0.1 }\n",
+        ],
         expect![[r#"
-        mock.toml:1:2: this mock does not serve `listener` yet
-        1 | [listener]
-          |  ^^^^^^^^
-          = expected one of listen, seed, route
-    "#]],
-    );
-    check(
-        "[[route]]\nmatch = \"GET /x\"\nresource = \"payments\"\n",
-        expect![[r#"
-        mock.toml:3:1: this mock does not serve `resource` yet
-        3 | resource = "payments"
-          | ^^^^^^^^
-          = expected one of match, script, mix, latency, dialect, state
-    "#]],
-    );
-    check(
-        "[[route]]\nmatch = \"GET /x\"\nscript = \"503, apply then reset, 200\"\n",
-        expect![[r#"
-        mock.toml:3:16: this mock does not serve `apply` yet
-        3 | script = "503, apply then reset, 200"
-          |                ^^^^^^^^^^^^^^^^
-          = expected a status, error-in-200, reset, close, hang or truncate
-    "#]],
-    );
-    check(
-        "[[route]]\nmatch = \"GET /x\"\nmix = { \"200\" = 0.9, \"drip bps=20\" = 0.1 }\n",
-        expect![[r#"
-        mock.toml:3:23: this mock does not serve `drip` yet
-        3 | mix = { "200" = 0.9, "drip bps=20" = 0.1 }
-          |                       ^^^^^^^^^^^
-          = expected a status, error-in-200, reset, close, hang or truncate
-    "#]],
+            mock.toml:1:2: this mock does not serve `listener` yet
+            1 | [listener]
+              |  ^^^^^^^^
+              = expected one of listen, seed, route
+            mock.toml:3:1: this mock does not serve `resource` yet
+            3 | resource = "payments"
+              | ^^^^^^^^
+              = expected one of match, script, mix, latency, dialect, state
+            mock.toml:3:16: this mock does not serve `apply` yet
+            3 | script = "503, apply then reset, 200"
+              |                ^^^^^^^^^^^^^^^^
+              = expected a status, error-in-200, reset, close, hang or truncate
+            mock.toml:3:23: this mock does not serve `drip` yet
+            3 | mix = { "200" = 0.9, "drip bps=20" = 0.1 }
+              |                       ^^^^^^^^^^^
+              = expected a status, error-in-200, reset, close, hang or truncate
+        "#]],
     );
     let later = [
         "stream",
@@ -225,117 +194,71 @@ fn what_is_not_served_yet_is_said_at_load() {
 #[test]
 fn a_wrong_value_is_pointed_at() {
     check(
-        "seed = \"x\"\n",
+        &[
+            "seed = \"x\"\n",
+            "listen = 9000\n",
+            "route = 5\n",
+            "[[route]]\nscript = \"200\"\n",
+            "[[route]]\nmatch = \"GET /x\"\nscript = \"200\"\nmix = { \"200\" = 1 }\n",
+            "[[route]]\nmatch = \"GET /x\"\nmix = { \"200\" = 0.5, \"503\" = 0.4 }\n",
+            "[[route]]\nmatch = \"GET /x\"\nmix = { \"200\" = nan }\n",
+            "[[route]]\nmatch = \"GET /x\"\nlatency = \"15\"\n",
+            "[[route]]\nmatch = \"GET /x\"\nlatency = { p50 = \"2s\", p99 = \"1s\" }\n",
+            "[[route]]\nmatch = \"GET /x\"\ndialect = \"openia\"\n",
+            "[[route]]\nmatch = \"GET /x\"\nstate = \"cookie\"\n",
+            "seed = 1\nseed = 2\n",
+            "seed = \n",
+        ],
         expect![[r#"
-        mock.toml:1:8: seed is no number
-        1 | seed = "x"
-          |        ^^^
-          = expected a whole number from 0
-    "#]],
-    );
-    check(
-        "listen = 9000\n",
-        expect![[r#"
-        mock.toml:1:10: listen is no text
-        1 | listen = 9000
-          |          ^^^^
-          = expected a text in quotes
-    "#]],
-    );
-    check(
-        "route = 5\n",
-        expect![[r#"
-        mock.toml:1:9: route is no list of tables
-        1 | route = 5
-          |         ^
-          = expected one [[route]] or more
-    "#]],
-    );
-    check(
-        "[[route]]\nscript = \"200\"\n",
-        expect![[r#"
-        mock.toml:1:1: this route does not say what it matches
-        1 | [[route]]
-          | ^^^^^^^^^
-          = expected match = "POST /v1/payments"
-    "#]],
-    );
-    check(
-        "[[route]]\nmatch = \"GET /x\"\nscript = \"200\"\nmix = { \"200\" = 1 }\n",
-        expect![[r#"
-        mock.toml:4:7: a route has a script or a mix, not both
-        4 | mix = { "200" = 1 }
-          |       ^^^^^^^^^^^^^
-    "#]],
-    );
-    check(
-        "[[route]]\nmatch = \"GET /x\"\nmix = { \"200\" = 0.5, \"503\" = 0.4 }\n",
-        expect![[r#"
-        mock.toml:3:7: the shares of this mix add up to 0.900
-        3 | mix = { "200" = 0.5, "503" = 0.4 }
-          |       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-          = expected 1 in all
-    "#]],
-    );
-    check(
-        "[[route]]\nmatch = \"GET /x\"\nmix = { \"200\" = nan }\n",
-        expect![[r#"
-        mock.toml:3:17: a share is a number from 0 to 1
-        3 | mix = { "200" = nan }
-          |                 ^^^
-          = expected 0.02 for 2 %
-    "#]],
-    );
-    check(
-        "[[route]]\nmatch = \"GET /x\"\nlatency = \"15\"\n",
-        expect![[r#"
-        mock.toml:3:11: `15` is no length of time
-        3 | latency = "15"
-          |           ^^^^
-          = expected 500ms, 30s, 2m or 1h30m
-    "#]],
-    );
-    check(
-        "[[route]]\nmatch = \"GET /x\"\nlatency = { p50 = \"2s\", p99 = \"1s\" }\n",
-        expect![[r#"
-        mock.toml:3:11: p50 is above 0 and not above p99
-        3 | latency = { p50 = "2s", p99 = "1s" }
-          |           ^^^^^^^^^^^^^^^^^^^^^^^^^^
-          = expected "15s", { p50 = "120ms", p99 = "2s" } or { uniform = ["1s", "2s"] }
-    "#]],
-    );
-    check(
-        "[[route]]\nmatch = \"GET /x\"\ndialect = \"openia\"\n",
-        expect![[r#"
-        mock.toml:3:11: `openia` is no dialect that this mock speaks
-        3 | dialect = "openia"
-          |           ^^^^^^^^ did you mean `openai`?
-          = expected one of openai, generic
-    "#]],
-    );
-    check(
-        "[[route]]\nmatch = \"GET /x\"\nstate = \"cookie\"\n",
-        expect![[r#"
-        mock.toml:3:9: `cookie` is no state
-        3 | state = "cookie"
-          |         ^^^^^^^^
-          = expected "header:NAME"
-    "#]],
-    );
-    check(
-        "seed = 1\nseed = 2\n",
-        expect![[r#"
-        mock.toml:2:1: duplicate key
-        2 | seed = 2
-          | ^^^^
-    "#]],
-    );
-    check(
-        "seed = \n",
-        expect![[r#"
-        mock.toml:1:8: string values must be quoted, expected literal string
-        1 | seed = 
-          |        ^
-    "#]],
+            mock.toml:1:8: seed is no number
+            1 | seed = "x"
+              |        ^^^
+              = expected a whole number from 0
+            mock.toml:1:10: listen is no text
+            1 | listen = 9000
+              |          ^^^^
+              = expected a text in quotes
+            mock.toml:1:9: route is no list of tables
+            1 | route = 5
+              |         ^
+              = expected one [[route]] or more
+            mock.toml:1:1: this route does not say what it matches
+            1 | [[route]]
+              | ^^^^^^^^^
+              = expected match = "POST /v1/payments"
+            mock.toml:4:7: a route has a script or a mix, not both
+            4 | mix = { "200" = 1 }
+              |       ^^^^^^^^^^^^^
+            mock.toml:3:7: the shares of this mix add up to 0.900
+            3 | mix = { "200" = 0.5, "503" = 0.4 }
+              |       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+              = expected 1 in all
+            mock.toml:3:17: a share is a number from 0 to 1
+            3 | mix = { "200" = nan }
+              |                 ^^^
+              = expected 0.02 for 2 %
+            mock.toml:3:11: `15` is no length of time
+            3 | latency = "15"
+              |           ^^^^
+              = expected 500ms, 30s, 2m or 1h30m
+            mock.toml:3:11: p50 is above 0 and not above p99
+            3 | latency = { p50 = "2s", p99 = "1s" }
+              |           ^^^^^^^^^^^^^^^^^^^^^^^^^^
+              = expected "15s", { p50 = "120ms", p99 = "2s" } or { uniform = ["1s", "2s"] }
+            mock.toml:3:11: `openia` is no dialect that this mock speaks
+            3 | dialect = "openia"
+              |           ^^^^^^^^ did you mean `openai`?
+              = expected one of openai, generic
+            mock.toml:3:9: `cookie` is no state
+            3 | state = "cookie"
+              |         ^^^^^^^^
+              = expected "header:NAME"
+            mock.toml:2:1: duplicate key
+            2 | seed = 2
+              | ^^^^
+            mock.toml:1:8: string values must be quoted, expected literal string
+            1 | seed = 
+              |        ^
+        "#]],
     );
 }

@@ -23,7 +23,7 @@ pub(super) const STATE_FULL: &str = "state-full";
 /// What becomes of a connection.
 pub(super) enum Then {
     /// It takes the next request.
-    Next(Box<Wire>),
+    Next(Wire),
     /// It is gone.
     Gone,
 }
@@ -175,7 +175,7 @@ impl Performance<'_> {
         }
         conn::end(self.shared, self.number, self.outcome);
         match self.ending {
-            Ending::KeepAlive => Then::Next(Box::new(wire)),
+            Ending::KeepAlive => Then::Next(wire),
             Ending::Close => {
                 wire.close().await;
                 Then::Gone

@@ -35,7 +35,7 @@ pub(super) async fn run(stream: TcpStream, connection: u64, shared: Arc<Shared>)
             serve(wire, &shared, &head, connection, on_connection).await
         };
         match after {
-            Then::Next(back) => wire = *back,
+            Then::Next(back) => wire = back,
             Then::Gone => return,
         }
     }
@@ -143,7 +143,7 @@ async fn serve_control(mut wire: Wire, shared: &Shared, head: &Head) -> Then {
     let answer = control::answer(shared, &head.method, &head.target);
     let bytes = answer.encode(&head.method, head.ending);
     match (wire.send(&bytes).await, head.ending) {
-        (Ok(()), Ending::KeepAlive) => Then::Next(Box::new(wire)),
+        (Ok(()), Ending::KeepAlive) => Then::Next(wire),
         (Ok(()), Ending::Close) => {
             wire.close().await;
             Then::Gone

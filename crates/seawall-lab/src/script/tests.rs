@@ -4,9 +4,16 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
-fn check(text: &str, expected: Expect) {
-    let error = Script::parse(text).expect_err(text);
-    expected.assert_eq(&format!("{error}\n"));
+/// Every one of these is no script, for the reasons expected.
+fn check(texts: &[&str], expected: Expect) {
+    let errors = texts.iter().map(|text| {
+        format!(
+            "{}
+",
+            Script::parse(text).expect_err(text)
+        )
+    });
+    expected.assert_eq(&errors.collect::<String>());
 }
 
 #[test]
@@ -57,354 +64,222 @@ fn spacing_and_quotes_change_nothing() {
 #[test]
 fn a_wrong_word_is_pointed_at_and_the_right_one_named() {
     check(
-        "2x rest, 200",
+        &[
+            "2x rest, 200",
+            "503, trunctae at=50%",
+            "banana",
+            "2x503",
+            "0x 503",
+            "99999999999x 503",
+            "99",
+        ],
         expect![[r#"
-        1:4: `rest` is no action
-        1 | 2x rest, 200
-          |    ^^^^ did you mean `reset`?
-          = expected a status such as 503, or one of reset, close, hang, truncate, error-in-200, stream, apply, drip, garbage, wrong-length, bad-chunk, half-close, slow-headers, bad-gzip, goaway, rst-stream
-    "#]],
-    );
-    check(
-        "503, trunctae at=50%",
-        expect![[r#"
-        1:6: `trunctae` is no action
-        1 | 503, trunctae at=50%
-          |      ^^^^^^^^ did you mean `truncate`?
-          = expected a status such as 503, or one of reset, close, hang, truncate, error-in-200, stream, apply, drip, garbage, wrong-length, bad-chunk, half-close, slow-headers, bad-gzip, goaway, rst-stream
-    "#]],
-    );
-    check(
-        "banana",
-        expect![[r#"
-        1:1: `banana` is no action
-        1 | banana
-          | ^^^^^^
-          = expected a status such as 503, or one of reset, close, hang, truncate, error-in-200, stream, apply, drip, garbage, wrong-length, bad-chunk, half-close, slow-headers, bad-gzip, goaway, rst-stream
-    "#]],
-    );
-    check(
-        "2x503",
-        expect![[r#"
-        1:1: `2x503` runs two words together
-        1 | 2x503
-          | ^^^^^
-          = expected a space: `2x 503`
-    "#]],
-    );
-    check(
-        "0x 503",
-        expect![[r#"
-        1:1: a step that is met 0 times can be left out
-        1 | 0x 503
-          | ^^
-    "#]],
-    );
-    check(
-        "99999999999x 503",
-        expect![[r#"
-        1:1: 99999999999 is more than 4294967295
-        1 | 99999999999x 503
-          | ^^^^^^^^^^^^
-    "#]],
-    );
-    check(
-        "99",
-        expect![[r#"
-        1:1: `99` is no final status
-        1 | 99
-          | ^^
-          = expected 200 to 999
-    "#]],
+            1:4: `rest` is no action
+            1 | 2x rest, 200
+              |    ^^^^ did you mean `reset`?
+              = expected a status such as 503, or one of reset, close, hang, truncate, error-in-200, stream, apply, drip, garbage, wrong-length, bad-chunk, half-close, slow-headers, bad-gzip, goaway, rst-stream
+            1:6: `trunctae` is no action
+            1 | 503, trunctae at=50%
+              |      ^^^^^^^^ did you mean `truncate`?
+              = expected a status such as 503, or one of reset, close, hang, truncate, error-in-200, stream, apply, drip, garbage, wrong-length, bad-chunk, half-close, slow-headers, bad-gzip, goaway, rst-stream
+            1:1: `banana` is no action
+            1 | banana
+              | ^^^^^^
+              = expected a status such as 503, or one of reset, close, hang, truncate, error-in-200, stream, apply, drip, garbage, wrong-length, bad-chunk, half-close, slow-headers, bad-gzip, goaway, rst-stream
+            1:1: `2x503` runs two words together
+            1 | 2x503
+              | ^^^^^
+              = expected a space: `2x 503`
+            1:1: a step that is met 0 times can be left out
+            1 | 0x 503
+              | ^^
+            1:1: 99999999999 is more than 4294967295
+            1 | 99999999999x 503
+              | ^^^^^^^^^^^^
+            1:1: `99` is no final status
+            1 | 99
+              | ^^
+              = expected 200 to 999
+        "#]],
     );
 }
 
 #[test]
 fn a_missing_part_is_pointed_at() {
     check(
-        "",
+        &[
+            "",
+            "503,",
+            "503,, 200",
+            "2x",
+            "503 200",
+            "at 5s 3x 503",
+            "at",
+            "at 5 503",
+            "for 0s 503",
+            "truncate",
+            "drip",
+            "apply reset",
+            "apply then apply then 503",
+            "wrong-length 5",
+        ],
         expect![[r#"
-        1:1: a step is missing
-        1 | 
-          | ^
-          = expected a status such as 503, or one of reset, close, hang, truncate, error-in-200, stream, apply, drip, garbage, wrong-length, bad-chunk, half-close, slow-headers, bad-gzip, goaway, rst-stream
-    "#]],
-    );
-    check(
-        "503,",
-        expect![[r#"
-        1:5: a step is missing
-        1 | 503,
-          |     ^
-          = expected a status such as 503, or one of reset, close, hang, truncate, error-in-200, stream, apply, drip, garbage, wrong-length, bad-chunk, half-close, slow-headers, bad-gzip, goaway, rst-stream
-    "#]],
-    );
-    check(
-        "503,, 200",
-        expect![[r#"
-        1:5: a step is missing before this comma
-        1 | 503,, 200
-          |     ^
-          = expected a status such as 503, or one of reset, close, hang, truncate, error-in-200, stream, apply, drip, garbage, wrong-length, bad-chunk, half-close, slow-headers, bad-gzip, goaway, rst-stream
-    "#]],
-    );
-    check(
-        "2x",
-        expect![[r#"
-        1:3: a step is missing
-        1 | 2x
-          |   ^
-          = expected a status such as 503, or one of reset, close, hang, truncate, error-in-200, stream, apply, drip, garbage, wrong-length, bad-chunk, half-close, slow-headers, bad-gzip, goaway, rst-stream
-    "#]],
-    );
-    check(
-        "503 200",
-        expect![[r#"
-        1:5: `200` does not follow an action
-        1 | 503 200
-          |     ^^^
-          = expected a comma before the next step, or key=value
-    "#]],
-    );
-    check(
-        "at 5s 3x 503",
-        expect![[r#"
-        1:7: `3x` stands first in its step
-        1 | at 5s 3x 503
-          |       ^^
-          = expected COUNT, `at`, `for`, ACTION, in this order, as in `2x at 5s for 1s 503`
-    "#]],
-    );
-    check(
-        "at",
-        expect![[r#"
-        1:3: `at` has no length of time
-        1 | at
-          |   ^
-          = expected 500ms, 30s, 2m or 1h30m
-    "#]],
-    );
-    check(
-        "at 5 503",
-        expect![[r#"
-        1:4: `5` is no length of time
-        1 | at 5 503
-          |    ^
-          = expected 500ms, 30s, 2m or 1h30m
-    "#]],
-    );
-    check(
-        "for 0s 503",
-        expect![[r#"
-        1:1: a step for no time is never met
-        1 | for 0s 503
-          | ^^^
-    "#]],
-    );
-    check(
-        "truncate",
-        expect![[r#"
-        1:1: `truncate` does not say where
-        1 | truncate
-          | ^^^^^^^^
-          = expected `truncate at=50%` or `truncate at=100`
-    "#]],
-    );
-    check(
-        "drip",
-        expect![[r#"
-        1:1: `drip` does not say how fast
-        1 | drip
-          | ^^^^
-          = expected `drip bps=20`, bytes a second
-    "#]],
-    );
-    check(
-        "apply reset",
-        expect![[r#"
-        1:7: `apply` does the work and then does something else
-        1 | apply reset
-          |       ^^^^^
-          = expected `apply then ACTION`
-    "#]],
-    );
-    check(
-        "apply then apply then 503",
-        expect![[r#"
-        1:12: `apply` stands once in a step
-        1 | apply then apply then 503
-          |            ^^^^^
-    "#]],
-    );
-    check(
-        "wrong-length 5",
-        expect![[r#"
-        1:14: `5` is no difference in bytes
-        1 | wrong-length 5
-          |              ^
-          = expected +N or -N, as in `wrong-length +5`
-    "#]],
+            1:1: a step is missing
+            1 | 
+              | ^
+              = expected a status such as 503, or one of reset, close, hang, truncate, error-in-200, stream, apply, drip, garbage, wrong-length, bad-chunk, half-close, slow-headers, bad-gzip, goaway, rst-stream
+            1:5: a step is missing
+            1 | 503,
+              |     ^
+              = expected a status such as 503, or one of reset, close, hang, truncate, error-in-200, stream, apply, drip, garbage, wrong-length, bad-chunk, half-close, slow-headers, bad-gzip, goaway, rst-stream
+            1:5: a step is missing before this comma
+            1 | 503,, 200
+              |     ^
+              = expected a status such as 503, or one of reset, close, hang, truncate, error-in-200, stream, apply, drip, garbage, wrong-length, bad-chunk, half-close, slow-headers, bad-gzip, goaway, rst-stream
+            1:3: a step is missing
+            1 | 2x
+              |   ^
+              = expected a status such as 503, or one of reset, close, hang, truncate, error-in-200, stream, apply, drip, garbage, wrong-length, bad-chunk, half-close, slow-headers, bad-gzip, goaway, rst-stream
+            1:5: `200` does not follow an action
+            1 | 503 200
+              |     ^^^
+              = expected a comma before the next step, or key=value
+            1:7: `3x` stands first in its step
+            1 | at 5s 3x 503
+              |       ^^
+              = expected COUNT, `at`, `for`, ACTION, in this order, as in `2x at 5s for 1s 503`
+            1:3: `at` has no length of time
+            1 | at
+              |   ^
+              = expected 500ms, 30s, 2m or 1h30m
+            1:4: `5` is no length of time
+            1 | at 5 503
+              |    ^
+              = expected 500ms, 30s, 2m or 1h30m
+            1:1: a step for no time is never met
+            1 | for 0s 503
+              | ^^^
+            1:1: `truncate` does not say where
+            1 | truncate
+              | ^^^^^^^^
+              = expected `truncate at=50%` or `truncate at=100`
+            1:1: `drip` does not say how fast
+            1 | drip
+              | ^^^^
+              = expected `drip bps=20`, bytes a second
+            1:7: `apply` does the work and then does something else
+            1 | apply reset
+              |       ^^^^^
+              = expected `apply then ACTION`
+            1:12: `apply` stands once in a step
+            1 | apply then apply then 503
+              |            ^^^^^
+            1:14: `5` is no difference in bytes
+            1 | wrong-length 5
+              |              ^
+              = expected +N or -N, as in `wrong-length +5`
+        "#]],
     );
 }
 
 #[test]
 fn a_wrong_option_is_pointed_at() {
     check(
-        "429 retry_after=5",
+        &[
+            "429 retry_after=5",
+            "reset at=5",
+            "429 retry-after=",
+            "429 retry-after=1 retry-after=2",
+            "200 text=a json=1",
+            "200 text=\"a",
+            "200 text=\"a\"b",
+            "200 text=\"\\q\"",
+            "200 json={\"a\":1",
+            "200 header.content-length=5",
+            "200 header.X-A=\"a\\nb\"",
+            "truncate at=100%",
+            "reset after=99999999999",
+            "stream then=dnoe",
+            "200 delay=5",
+        ],
         expect![[r#"
-        1:5: `429` has no option `retry_after`
-        1 | 429 retry_after=5
-          |     ^^^^^^^^^^^ did you mean `retry-after`?
-          = expected one of retry-after, retry-after-ms, body, text, json, header.NAME, delay
-    "#]],
-    );
-    check(
-        "reset at=5",
-        expect![[r#"
-        1:7: `reset` has no option `at`
-        1 | reset at=5
-          |       ^^
-          = expected one of after, delay
-    "#]],
-    );
-    check(
-        "429 retry-after=",
-        expect![[r#"
-        1:17: retry-after= has no value
-        1 | 429 retry-after=
-          |                 ^
-          = expected a value, or "" for an empty one
-    "#]],
-    );
-    check(
-        "429 retry-after=1 retry-after=2",
-        expect![[r#"
-        1:19: retry-after= stands twice
-        1 | 429 retry-after=1 retry-after=2
-          |                   ^^^^^^^^^^^
-    "#]],
-    );
-    check(
-        "200 text=a json=1",
-        expect![[r#"
-        1:12: an answer has one body: body=, text= or json=
-        1 | 200 text=a json=1
-          |            ^^^^
-    "#]],
-    );
-    check(
-        "200 text=\"a",
-        expect![[r#"
-        1:10: this " is never closed
-        1 | 200 text="a
-          |          ^
-    "#]],
-    );
-    check(
-        "200 text=\"a\"b",
-        expect![[r#"
-        1:13: a value ends here, and something follows without a space
-        1 | 200 text="a"b
-          |             ^
-    "#]],
-    );
-    check(
-        "200 text=\"\\q\"",
-        expect![[r#"
-        1:11: `\q` is no escape
-        1 | 200 text="\q"
-          |           ^^
-          = expected one of \" \\ \n \r \t \u{41}
-    "#]],
-    );
-    check(
-        "200 json={\"a\":1",
-        expect![[r#"
-        1:10: this bracket is never closed
-        1 | 200 json={"a":1
-          |          ^
-    "#]],
-    );
-    check(
-        "200 header.content-length=5",
-        expect![[r#"
-        1:5: `content-length` is written by the mock itself
-        1 | 200 header.content-length=5
-          |     ^^^^^^^^^^^^^^^^^^^^^
-          = expected a fault such as truncate, wrong-length, bad-chunk or close
-    "#]],
-    );
-    check(
-        "200 header.X-A=\"a\\nb\"",
-        expect![[r#"
-        1:16: a value of X-A cannot hold control characters
-        1 | 200 header.X-A="a\nb"
-          |                ^^^^^^
-    "#]],
-    );
-    check(
-        "truncate at=100%",
-        expect![[r#"
-        1:13: `100%` is no part of a body
-        1 | truncate at=100%
-          |             ^^^^
-          = expected 0% to 99%, or a number of bytes
-    "#]],
-    );
-    check(
-        "reset after=99999999999",
-        expect![[r#"
-        1:13: after= is `99999999999`
-        1 | reset after=99999999999
-          |             ^^^^^^^^^^^
-          = expected a whole number, 0 to 67108864
-    "#]],
-    );
-    check(
-        "stream then=dnoe",
-        expect![[r#"
-        1:13: a stream does not end with `dnoe`
-        1 | stream then=dnoe
-          |             ^^^^ did you mean `done`?
-          = expected one of done, cut, error, stall, bad-json, no-done
-    "#]],
-    );
-    check(
-        "200 delay=5",
-        expect![[r#"
-        1:11: `5` is no length of time
-        1 | 200 delay=5
-          |           ^
-          = expected 500ms, 30s, 2m or 1h30m
-    "#]],
+            1:5: `429` has no option `retry_after`
+            1 | 429 retry_after=5
+              |     ^^^^^^^^^^^ did you mean `retry-after`?
+              = expected one of retry-after, retry-after-ms, body, text, json, header.NAME, delay
+            1:7: `reset` has no option `at`
+            1 | reset at=5
+              |       ^^
+              = expected one of after, delay
+            1:17: retry-after= has no value
+            1 | 429 retry-after=
+              |                 ^
+              = expected a value, or "" for an empty one
+            1:19: retry-after= stands twice
+            1 | 429 retry-after=1 retry-after=2
+              |                   ^^^^^^^^^^^
+            1:12: an answer has one body: body=, text= or json=
+            1 | 200 text=a json=1
+              |            ^^^^
+            1:10: this " is never closed
+            1 | 200 text="a
+              |          ^
+            1:13: a value ends here, and something follows without a space
+            1 | 200 text="a"b
+              |             ^
+            1:11: `\q` is no escape
+            1 | 200 text="\q"
+              |           ^^
+              = expected one of \" \\ \n \r \t \u{41}
+            1:10: this bracket is never closed
+            1 | 200 json={"a":1
+              |          ^
+            1:5: `content-length` is written by the mock itself
+            1 | 200 header.content-length=5
+              |     ^^^^^^^^^^^^^^^^^^^^^
+              = expected a fault such as truncate, wrong-length, bad-chunk or close
+            1:16: a value of X-A cannot hold control characters
+            1 | 200 header.X-A="a\nb"
+              |                ^^^^^^
+            1:13: `100%` is no part of a body
+            1 | truncate at=100%
+              |             ^^^^
+              = expected 0% to 99%, or a number of bytes
+            1:13: after= is `99999999999`
+            1 | reset after=99999999999
+              |             ^^^^^^^^^^^
+              = expected a whole number, 0 to 67108864
+            1:13: a stream does not end with `dnoe`
+            1 | stream then=dnoe
+              |             ^^^^ did you mean `done`?
+              = expected one of done, cut, error, stall, bad-json, no-done
+            1:11: `5` is no length of time
+            1 | 200 delay=5
+              |           ^
+              = expected 500ms, 30s, 2m or 1h30m
+        "#]],
     );
 }
 
 #[test]
 fn steps_out_of_order_are_no_script() {
     check(
-        "200, at 10s 503, at 5s 200",
+        &[
+            "200, at 10s 503, at 5s 200",
+            "stop, 200",
+            "200,\n  503, stop, 200",
+        ],
         expect![[r#"
-        1:24: this step begins before the one at 10s; steps stand in time order
-        1 | 200, at 10s 503, at 5s 200
-          |                        ^^^
-    "#]],
-    );
-    check(
-        "stop, 200",
-        expect![[r#"
-        1:1: `stop` stands at the end of a script
-        1 | stop, 200
-          | ^^^^
-    "#]],
-    );
-    check(
-        "200,\n  503, stop, 200",
-        expect![[r#"
-        2:8: `stop` stands at the end of a script
-        2 |   503, stop, 200
-          |        ^^^^
-    "#]],
+            1:24: this step begins before the one at 10s; steps stand in time order
+            1 | 200, at 10s 503, at 5s 200
+              |                        ^^^
+            1:1: `stop` stands at the end of a script
+            1 | stop, 200
+              | ^^^^
+            2:8: `stop` stands at the end of a script
+            2 |   503, stop, 200
+              |        ^^^^
+        "#]],
     );
 }
 
