@@ -3,7 +3,7 @@
 //! What can go wrong: a mock whose faults depend on how connections interleave shows a failure once and never
 //! again; one seeded by the shape of the request fails the retry exactly as it failed the first attempt. So chance
 //! is a function of (seed, rule, how many attempts the rule had), and a position moves when the request is matched,
-//! not when it is answered: a client that gives up and comes back meets the next step (`wiremock/WireMock.Net#1260`).
+//! not when it is answered: a client that gives up and comes back meets the next step.
 //! A probability of 0 is never, not seldom: weights are integers.
 
 mod latency;

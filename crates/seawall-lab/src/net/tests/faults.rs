@@ -4,7 +4,7 @@ use super::*;
 
 #[tokio::test]
 async fn a_reset_is_an_rst_and_not_an_end() {
-    // Could break if the linger were not set: the client would see a clean end (wiremock/wiremock#2033).
+    // Could break if the linger were not set: the client would see a clean end.
     let mock = Mock::start("GET /x = reset").await.unwrap();
     assert_eq!(
         raw(&mock, "GET /x HTTP/1.1\r\n\r\n").await,
