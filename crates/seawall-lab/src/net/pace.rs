@@ -7,7 +7,7 @@ pub(super) const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 /// How long bytes get to reach the client before a reset: a reset throws away what was not delivered.
 pub(super) const DELIVERY_PAUSE: Duration = Duration::from_millis(50);
 /// How long a client may go on sending after the mock has said that it will not answer.
-pub(super) const DRAIN_MAX: Duration = Duration::from_secs(1);
+pub(super) const DRAIN_MAX: Duration = Duration::from_secs(2);
 
 /// Time since the mock started.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,5 @@
 use super::*;
+use expect_test::expect;
 use proptest::prelude::*;
 use seawall_core::rng::Rng;
 
@@ -97,6 +98,71 @@ fn a_stage_that_is_full_says_so_and_keeps_what_it_has() {
         word(plan.turn(&mut stage, secs(0), 0, &big).unwrap().choice),
         "200"
     );
+}
+
+#[test]
+fn a_route_that_is_none_is_pointed_at() {
+    // Could break if a route without a script were one that answers 200.
+    let texts = [
+        "",
+        "POST",
+        "POST /x",
+        "POST /x 503",
+        "POST = 503",
+        "/x = 503",
+        "POST x = 503",
+        "POST /x =",
+        "POST /a*b = 503",
+        "POST /x?y = 503",
+        "POST /x = 503, rest",
+    ];
+    let errors = texts
+        .iter()
+        .map(|text| format!("{}\n", Rule::parse(text).expect_err(text)));
+    expect![[r#"
+        1:1: a route has no path
+        1 | 
+          | ^
+          = expected `METHOD PATH`, as in `POST /v1/payments` or `* /v1/*`
+        1:1: a route has no path
+        1 | POST
+          | ^^^^
+          = expected `METHOD PATH`, as in `POST /v1/payments` or `* /v1/*`
+        1:8: a route has no script
+        1 | POST /x
+          |        ^
+          = expected `METHOD PATH = SCRIPT`
+        1:9: a route has no script
+        1 | POST /x 503
+          |         ^^^
+          = expected `METHOD PATH = SCRIPT`
+        1:6: a route has no path
+        1 | POST = 503
+          |      ^
+          = expected `METHOD PATH`, as in `POST /v1/payments` or `* /v1/*`
+        1:4: a route has no path
+        1 | /x = 503
+          |    ^
+          = expected `METHOD PATH`, as in `POST /v1/payments` or `* /v1/*`
+        1:6: `x` is no path
+        1 | POST x = 503
+          |      ^
+          = expected a path that begins with `/`
+        1:10: a step is missing
+        1 | POST /x =
+          |          ^
+          = expected a status such as 503, or one of reset, close, hang, truncate, error-in-200, stream, apply, drip, garbage, wrong-length, bad-chunk, half-close, slow-headers, bad-gzip, goaway, rst-stream
+        1:8: `*` stands at the end of a path
+        1 | POST /a*b = 503
+          |        ^
+        1:8: a pattern has no query; every query matches
+        1 | POST /x?y = 503
+          |        ^^
+        1:16: `rest` is no action
+        1 | POST /x = 503, rest
+          |                ^^^^ did you mean `reset`?
+          = expected a status such as 503, or one of reset, close, hang, truncate, error-in-200, stream, apply, drip, garbage, wrong-length, bad-chunk, half-close, slow-headers, bad-gzip, goaway, rst-stream
+    "#]].assert_eq(&errors.collect::<String>());
 }
 
 #[test]

@@ -28,7 +28,7 @@ async fn a_reset_after_some_bytes_delivers_those_bytes() {
 
 #[tokio::test]
 async fn a_close_is_an_end_without_a_byte() {
-    // Could break if unread bytes of the request turned the close into a reset.
+    // Could break if the close came before the request was read, or a status were sent first.
     let mock = Mock::start("POST /x = close").await.unwrap();
     let request = format!(
         "POST /x HTTP/1.1\r\ncontent-length: 200000\r\n\r\n{}",

@@ -49,11 +49,17 @@ async fn a_request_in_single_bytes_is_a_request() {
 
 #[tokio::test]
 async fn what_is_no_request_is_refused_and_noted() {
-    // Could break if a parser's error were swallowed, or a length could be read in two ways.
+    // Could break if a parser's error were swallowed, a length could be read in two ways, or a client that is
+    // still sending were cut off before it reads the answer.
     let mock = Mock::start("* /* = 200").await.unwrap();
     let long = format!("GET /x HTTP/1.1\r\na: {}\r\n\r\n", "a".repeat(70_000));
     let many = format!("GET /x HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(200));
+    let large = format!(
+        "GET /x HTTP/1.1\r\ncontent-length: 99999999999\r\n\r\n{}",
+        "a".repeat(16_000_000)
+    );
     for (request, expected) in [
+        (&large[..], 413),
         ("hello\r\n\r\n", 400),
         ("GET /x HTTP/3.0\r\n\r\n", 505),
         ("GET /x HTTP/1.1\r\ncontent-length: x\r\n\r\n", 400),
@@ -84,8 +90,8 @@ async fn what_is_no_request_is_refused_and_noted() {
         (&long, 431),
         (&many, 431),
     ] {
-        let (answer, _) = raw(&mock, request).await;
-        assert_eq!(status(&answer), expected, "{:.60}", request);
+        let (answer, end) = raw(&mock, request).await;
+        assert_eq!((status(&answer), end), (expected, End::Fin), "{:.60}", request);
     }
     mock.quiet().await;
     let statuses: Vec<_> = mock
@@ -94,7 +100,7 @@ async fn what_is_no_request_is_refused_and_noted() {
         .iter()
         .filter_map(|attempt| attempt.status)
         .collect();
-    assert_eq!(statuses.len(), 14);
+    assert_eq!(statuses.len(), 15);
 }
 
 #[tokio::test]
