@@ -1,5 +1,10 @@
 //! What the tests of several modules share.
 
+use crate::caller::{Answer, AttemptNote, Ended, Failure, Reach};
+use bytes::Bytes;
+use seawall_core::outcome::Usage;
+use seawall_core::reason::Reason;
+use seawall_core::time::Duration;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -38,5 +43,56 @@ impl Dir {
 impl Drop for Dir {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A call that was answered at the first attempt with this body.
+pub(crate) fn answered(body: &str) -> Ended {
+    Ended {
+        result: Ok(Answer {
+            status: 200,
+            request_id: Some("req-1".to_owned()),
+            body: Bytes::copy_from_slice(body.as_bytes()),
+        }),
+        attempts: vec![AttemptNote {
+            reason_code: "first",
+            outcome: "answer",
+        }],
+        waited: Vec::new(),
+        usage: Usage {
+            tokens_in: 7,
+            tokens_out: 3,
+        },
+        cost_microusd: None,
+        first_byte: Some(Duration::from_millis(20)),
+        total: Duration::from_millis(25),
+    }
+}
+
+/// A call that failed.
+pub(crate) fn failed_with(reason: Reason, cause: Option<&'static str>, answer: Option<(u16, &[u8])>) -> Ended {
+    let answer = answer.map(|(status, body)| Answer {
+        status,
+        request_id: None,
+        body: Bytes::copy_from_slice(body),
+    });
+    Ended {
+        result: Err(Failure {
+            reason,
+            cause,
+            message: reason.to_string(),
+            answer,
+            unknown: None,
+            reach: Reach::Row,
+        }),
+        attempts: vec![AttemptNote {
+            reason_code: "first",
+            outcome: "failed",
+        }],
+        waited: vec![("backing-off", Duration::from_millis(500))],
+        usage: Usage::NONE,
+        cost_microusd: None,
+        first_byte: None,
+        total: Duration::from_millis(900),
     }
 }
