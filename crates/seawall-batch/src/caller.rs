@@ -104,6 +104,10 @@ pub mod cause {
 pub struct UnknownWrite {
     /// The upstream that may have acted.
     pub upstream: String,
+    /// The call's method.
+    pub method: String,
+    /// The call's path.
+    pub path: String,
     /// The idempotency key that was sent, where one was.
     pub key: Option<String>,
     /// What the last attempt met: an outcome's name.

@@ -1,12 +1,12 @@
 //! Reads the input: once to judge every row before anything is sent, and once more, row by row, to send it.
 //!
 //! What can go wrong: a fault found at row 900,000 after 899,999 paid answers; a million rows kept in memory; a file
-//! that changes between the two readings. So the first reading keeps [`Row`]s alone (48 bytes each, and 4 more to
-//! find them by id: 52 MB for a million), the second reads in the same order, which packed files allow too, and
+//! that changes between the two readings. So the first reading keeps [`Row`]s and ids alone (56 bytes each, 4 more to
+//! find them by id, and the id: some 80 MB for a million), the second reads in the same order, which packed files allow too, and
 //! compares each row's hash with the first.
 
 mod code;
-mod lines;
+pub(crate) mod lines;
 mod open;
 mod row;
 
@@ -86,7 +86,7 @@ pub enum RowState {
     Failed,
 }
 
-/// What is kept of a row: 48 bytes.
+/// What is kept of a row: 56 bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// Its id.
@@ -95,6 +95,8 @@ pub struct Row {
     pub sends: Hash,
     /// Its physical line, from 1.
     pub line: u64,
+    /// Where its id begins in the scan's text of all ids; the next row's begins where it ends.
+    id_start: u64,
     /// Its file, counted from 0.
     pub file: u32,
     /// What became of it.
@@ -164,9 +166,18 @@ pub struct Scan {
     /// What is odd.
     pub warnings: BTreeMap<WarningCode, Warned>,
     by_id: Vec<u32>,
+    ids: String,
 }
 
 impl Scan {
+    /// The id of the row at this place of [`Scan::rows`].
+    pub fn id(&self, at: usize) -> &str {
+        let place = |row: &Row| usize::try_from(row.id_start).unwrap_or(usize::MAX);
+        let start = self.rows.get(at).map_or(self.ids.len(), place);
+        let end = self.rows.get(at + 1).map_or(self.ids.len(), place);
+        self.ids.get(start..end).unwrap_or_default()
+    }
+
     /// The place of the row of this id among [`Scan::rows`].
     pub fn find(&self, id: Hash) -> Option<usize> {
         let row = |at: &u32| self.rows[*at as usize].id;
@@ -206,19 +217,21 @@ impl Scan {
         let mut by_id: Vec<u32> = (0..count).collect();
         // By place too, so that of equal ids the earlier line is named first.
         by_id.sort_unstable_by_key(|at| (rows[*at as usize].id, *at));
-        let twice: Vec<(Row, Row)> = by_id
+        let twice: Vec<(usize, usize)> = by_id
             .windows(2)
-            .map(|pair| (rows[pair[0] as usize], rows[pair[1] as usize]))
-            .filter(|(first, second)| first.id == second.id)
+            .map(|pair| (pair[0] as usize, pair[1] as usize))
+            .filter(|(first, second)| rows[*first].id == rows[*second].id)
             .collect();
         self.by_id = by_id;
-        for (first, second) in twice {
+        for (first_at, second_at) in twice {
+            let (first, second) = (self.rows[first_at], self.rows[second_at]);
             let first_path = self.inputs[first.file as usize].path.clone();
             let second_path = self.inputs[second.file as usize].path.clone();
             let problem = Problem {
                 code: FaultCode::DupId,
                 text: format!(
-                    "the same id as {}:{}; an id names one row: change one, or leave one out",
+                    "the id {:?} is that of {}:{} too; an id names one row: change one, or leave one out",
+                    self.id(second_at),
                     first_path.display(),
                     first.line
                 ),
@@ -291,7 +304,11 @@ fn scan_lines(
                 let code = FaultCode::LineTooLong;
                 scan.fault(path, vec![place.number], Problem { code, text });
             }
-            Line::Whole { bytes, place } => {
+            Line::Whole {
+                bytes,
+                place,
+                tail: _,
+            } => {
                 content.update(bytes);
                 content.update(b"\n");
                 scan_line(scan, path, rules, file, bytes, place, input);
@@ -340,9 +357,11 @@ fn scan_line(
                 id: Hash::of(parsed.id.as_bytes()),
                 sends: sends(&parsed),
                 line: place.number,
+                id_start: scan.ids.len() as u64,
                 file,
                 state: RowState::Pending,
             });
+            scan.ids.push_str(&parsed.id);
         }
         Err(problem) => scan.fault(path, vec![place.number], problem),
     }
@@ -389,15 +408,15 @@ pub(crate) struct Sendable {
 }
 
 /// The second reading: hands out pending rows in order.
-pub(crate) struct Rows<'s> {
-    inputs: &'s [Input],
+pub(crate) struct Rows {
+    inputs: Vec<Input>,
     rules: Rules,
     current: Option<(u32, Lines<Box<dyn BufRead + Send>>)>,
     next: usize,
 }
 
-impl<'s> Rows<'s> {
-    pub(crate) fn new(inputs: &'s [Input], rules: Rules) -> Self {
+impl Rows {
+    pub(crate) fn new(inputs: Vec<Input>, rules: Rules) -> Self {
         Self {
             inputs,
             rules,
@@ -441,7 +460,11 @@ impl<'s> Rows<'s> {
                 .read()
                 .map_err(|error: io::Error| BatchError::io("read", path, error))?;
             match read {
-                Some(Line::Whole { bytes, place }) if place.number == row.line => {
+                Some(Line::Whole {
+                    bytes,
+                    place,
+                    tail: _,
+                }) if place.number == row.line => {
                     let (bytes, place) = without_bom(bytes, place);
                     let parsed = row::parse(bytes, place.offset, place.number, &self.rules.row)
                         .map_err(|_| changed())?;

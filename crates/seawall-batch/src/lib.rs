@@ -1,9 +1,35 @@
 //! The batch runner of seawall: every row of JSONL files is answered once.
+//!
+//! [`run`] judges the whole input before anything is sent, begins rows in order through a [`Caller`], and writes each
+//! ended row as one whole line to the output or the error file. After any kill at any byte the same [`Options`] go
+//! on, and end with every id in exactly one file, exactly once.
+//!
+//! What this crate does not promise: a call that was in flight at a kill is made again (the files cannot know its
+//! answer), so writes need an idempotency key made from [`Call::id`], which is the same in every run. What the
+//! operating system had not brought to the disk when the power failed is called again too.
+
 pub mod caller;
+mod clock;
 pub mod error;
 pub mod input;
+mod interrupt;
 mod json;
+pub mod options;
 pub mod output;
+pub mod progress;
+mod run;
+pub mod sink;
+mod state;
+pub mod summary;
+
+pub use caller::{Answer, AttemptNote, Call, Caller, Ended, Failure, Reach, Stop, UnknownWrite};
+pub use error::{BatchError, Exit};
+pub use interrupt::{Interrupter, Interrupts, interrupts};
+pub use options::{Existing, Invalid, Options};
+pub use output::Extras;
+pub use progress::{Progress, Screen, Shown, Snapshot, Ui};
+pub use run::{GRACE, run, run_on};
+pub use summary::{End, RowCounts, Summary, Tally};
 
 #[cfg(test)]
 mod testing;

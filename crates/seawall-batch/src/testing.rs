@@ -70,7 +70,11 @@ pub(crate) fn answered(body: &str) -> Ended {
 }
 
 /// A call that failed.
-pub(crate) fn failed_with(reason: Reason, cause: Option<&'static str>, answer: Option<(u16, &[u8])>) -> Ended {
+pub(crate) fn failed_with(
+    reason: Reason,
+    cause: Option<&'static str>,
+    answer: Option<(u16, &[u8])>,
+) -> Ended {
     let answer = answer.map(|(status, body)| Answer {
         status,
         request_id: None,

@@ -26,9 +26,22 @@ impl Separator {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line<'b> {
     /// A whole line without its end.
-    Whole { bytes: &'b [u8], place: Place },
+    Whole {
+        bytes: &'b [u8],
+        place: Place,
+        tail: Tail,
+    },
     /// A line over the limit; its bytes were passed over.
     TooLong { length: u64, place: Place },
+}
+
+/// What follows a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tail {
+    /// Its separator.
+    Separator,
+    /// The end of the file, at once.
+    Nothing,
 }
 
 /// Where a line stands.
@@ -105,6 +118,7 @@ impl<R: BufRead> Lines<R> {
             (Separator::Lf, [line @ .., b'\r']) => line,
             (Separator::Lf | Separator::Cr, line) => line,
         };
-        Ok(Some(Line::Whole { bytes, place }))
+        let tail = if ended { Tail::Separator } else { Tail::Nothing };
+        Ok(Some(Line::Whole { bytes, place, tail }))
     }
 }

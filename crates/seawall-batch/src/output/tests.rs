@@ -24,7 +24,11 @@ fn a_failure_tells_the_upstreams_status_and_body_or_its_own_reason() {
     let spent = Reason::AttemptsSpent { sends: 6 };
     let html = format!("<html>\n{}", "é".repeat(2_000));
     let rows = [
-        failed_with(Reason::Refused { status: 400 }, None, Some((400, b"{\"error\":{\"code\":\"x\"}}"))),
+        failed_with(
+            Reason::Refused { status: 400 },
+            None,
+            Some((400, b"{\"error\":{\"code\":\"x\"}}")),
+        ),
         failed_with(spent, Some(cause::TIMEOUT), None),
         failed_with(spent, Some(cause::EMPTY_BODY), Some((200, b""))),
         failed_with(spent, Some(cause::TRUNCATED), Some((200, b"{\"choices\":[{\"a"))),
@@ -42,7 +46,10 @@ fn a_failure_tells_the_upstreams_status_and_body_or_its_own_reason() {
         {"id":"batch_req_36bba6a73b75c6a989b3394562e2bab8","custom_id":"r\u20281","response":{"status_code":200,"request_id":null,"body":{"base64":"eyJjaG9pY2VzIjpbeyJh"}},"error":{"code":"attempts-spent","cause":"truncated","message":"all 6 attempts that the policy allows were made"}}
         {"id":"batch_req_36bba6a73b75c6a989b3394562e2bab8","custom_id":"r\u20281","response":{"status_code":502,"request_id":null,"body":{"base64":"//4A"}},"error":null}
     "#]].assert_eq(&told);
-    let page = line(&failed_with(spent, None, Some((502, html.as_bytes()))), Extras::Off);
+    let page = line(
+        &failed_with(spent, None, Some((502, html.as_bytes()))),
+        Extras::Off,
+    );
     assert_eq!(page.matches('é').count(), (TEXT_KEPT_BYTES - 7) / 2);
     assert_eq!(page.matches('\n').count(), 1);
     assert!(json::validate(&page).is_ok());

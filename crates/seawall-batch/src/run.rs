@@ -1,0 +1,363 @@
+//! The run itself: rows begun in order, ended in any, written as they end.
+//!
+//! What can go wrong: a task per row of a million; one failed row that ends the rest; Ctrl-C that throws paid answers
+//! away or tears a line; a refused key tried a million times; a full disk that swallows what was answered. So at most
+//! [`Options::begun_max`] calls exist at once; a failure is a line like any other; a stop (Ctrl-C, a gate-wide
+//! failure, the disk) ends the beginning of rows, never the writing of those that end; what cannot be written is held
+//! and tried again. A kill is no special case: the files say which rows are done.
+
+mod files;
+
+use crate::caller::{Call, Caller, Ended, Failure, Reach};
+use crate::clock;
+use crate::error::{BatchError, Skippable};
+use crate::input::{self, Rows, Scan, Sendable};
+use crate::interrupt::{Interrupts, Level};
+use crate::options::{Invalid, Options};
+use crate::output::{self, Extras};
+use crate::progress::{self, Rate, SHOWN_EVERY, Snapshot, Ui};
+use crate::sink::{FileSink, OpenSink};
+use crate::state::{self, Held};
+use crate::summary::{End, RowCounts, Summary, Tally};
+use files::Files;
+use seawall_core::reason::Reason;
+use seawall_core::time::Duration;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::{Instant, MissedTickBehavior};
+
+/// How long the first Ctrl-C waits for calls in flight: 10 s, what people wait before they press it again.
+pub const GRACE: core::time::Duration = core::time::Duration::from_secs(10);
+
+/// Runs a batch to its end, or as far as it can go.
+///
+/// Every row that ends is in exactly one file, as a whole line, before this returns; rows that did not end are in
+/// none, and the same options go on with them. Input faults, a held lock and changed rows are errors before anything
+/// is sent. Never sends a row whose line is in a file already.
+pub async fn run<C: Caller>(
+    options: Options,
+    caller: C,
+    interrupts: Interrupts,
+    ui: &mut dyn Ui,
+) -> Result<Summary, BatchError> {
+    run_on(options, caller, interrupts, ui, &FileSink::open).await
+}
+
+/// [`run`], with files opened by `open`.
+pub async fn run_on<C: Caller>(
+    options: Options,
+    caller: C,
+    mut interrupts: Interrupts,
+    ui: &mut dyn Ui,
+    open: OpenSink<'_>,
+) -> Result<Summary, BatchError> {
+    let mut scan = judge(&options)?;
+    let held = state::hold(&options, &mut scan)?;
+    for note in &held.notes {
+        ui.note(note);
+    }
+    let rows = Rows::new(scan.inputs.clone(), options.rules());
+    let files = Files::open(&held, open)?;
+    let mut runner = Runner::new(&options, scan, files, Arc::new(caller), ui);
+    let driven = runner.drive(rows, &mut interrupts).await;
+    let finished = runner.finish(&held);
+    // A row that could not be written outweighs an input that changed: it is money.
+    finished.and_then(|summary| driven.map(|()| summary))
+}
+
+/// Reads and judges the input; sends nothing.
+fn judge(options: &Options) -> Result<Scan, BatchError> {
+    for path in &options.inputs {
+        state::check_input(path)?;
+    }
+    if options.inputs.is_empty() {
+        return Err(BatchError::Usage(
+            "no input; name one or more JSONL files".to_owned(),
+        ));
+    }
+    let mut scan = input::scan(&options.inputs, &options.rules())?;
+    let skippable = match (scan.files_faulty, scan.rows.is_empty()) {
+        (0, false) => Skippable::Yes,
+        (_, _) => Skippable::No,
+    };
+    let refused = match options.invalid {
+        Invalid::Refuse => scan.files_faulty + scan.rows_faulty > 0,
+        Invalid::Skip => skippable == Skippable::No,
+    };
+    if refused {
+        return Err(BatchError::Input {
+            count: scan.files_faulty + scan.rows_faulty,
+            faults: std::mem::take(&mut scan.faults),
+            skippable,
+        });
+    }
+    Ok(scan)
+}
+
+/// Whether rows are begun.
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    Running,
+    /// None are begun any more; those in flight are let go at `until`, where there is one.
+    Draining {
+        until: Option<Instant>,
+    },
+}
+
+struct Runner<'r, C> {
+    begun_max: usize,
+    extras: Extras,
+    scan: Scan,
+    files: Files,
+    caller: Arc<C>,
+    ui: &'r mut dyn Ui,
+    calls: JoinSet<(usize, Ended)>,
+    /// When each row in flight was begun; rows are begun in order, so the first is the oldest.
+    begun: BTreeMap<usize, Instant>,
+    phase: Phase,
+    end: End,
+    tally: Tally,
+    rate: Rate,
+    started: Instant,
+    resumed: RowCounts,
+    /// Rows that ended in this run.
+    ok: u64,
+    failed: u64,
+}
+
+impl<'r, C: Caller> Runner<'r, C> {
+    fn new(options: &Options, scan: Scan, files: Files, caller: Arc<C>, ui: &'r mut dyn Ui) -> Self {
+        let resumed = RowCounts::of(&scan, 0);
+        Self {
+            begun_max: options.begun_max(),
+            extras: options.extras,
+            scan,
+            files,
+            caller,
+            ui,
+            calls: JoinSet::new(),
+            begun: BTreeMap::new(),
+            phase: Phase::Running,
+            end: End::Complete,
+            tally: Tally::default(),
+            rate: Rate::default(),
+            started: clock::now(),
+            resumed,
+            ok: 0,
+            failed: 0,
+        }
+    }
+
+    async fn drive(&mut self, mut rows: Rows, interrupts: &mut Interrupts) -> Result<(), BatchError> {
+        let mut ticker = tokio::time::interval(SHOWN_EVERY);
+        ticker.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut input = Ok(());
+        loop {
+            if input.is_ok() {
+                input = self.begin_rows(&mut rows);
+                if input.is_err() {
+                    self.drain(None);
+                }
+            }
+            if self.calls.is_empty() {
+                return input;
+            }
+            tokio::select! {
+                biased;
+                level = interrupts.next() => match level {
+                    Level::None => {}
+                    Level::Drain => self.interrupted(),
+                    Level::Abort => {
+                        self.end = End::Interrupted;
+                        self.let_go().await;
+                    }
+                },
+                Some(joined) = self.calls.join_next() => {
+                    self.take(joined);
+                    while let Some(joined) = self.calls.try_join_next() {
+                        self.take(joined);
+                    }
+                    self.write();
+                }
+                _ = ticker.tick() => {
+                    let snapshot = self.snapshot();
+                    self.ui.show(&snapshot);
+                    if self.grace_is_over() {
+                        self.let_go().await;
+                    }
+                }
+            }
+        }
+    }
+
+    fn begin_rows(&mut self, rows: &mut Rows) -> Result<(), BatchError> {
+        while matches!(self.phase, Phase::Running) && self.calls.len() < self.begun_max {
+            match rows.read(&self.scan.rows)? {
+                Some((at, row)) => self.begin(at, row),
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, at: usize, row: Sendable) {
+        let caller = Arc::clone(&self.caller);
+        let call = Call {
+            id: row.id,
+            method: row.method,
+            path: row.path,
+            body: row.body,
+        };
+        self.begun.insert(at, clock::now());
+        self.calls.spawn(async move { (at, caller.call(call).await) });
+    }
+
+    fn take(&mut self, joined: Result<(usize, Ended), JoinError>) {
+        let (at, ended) = match joined {
+            Ok(ended) => ended,
+            Err(error) if error.is_cancelled() => return,
+            Err(_) => {
+                self.end = End::Broken;
+                return;
+            }
+        };
+        self.begun.remove(&at);
+        self.tally.count(&ended);
+        if let Err(failure) = &ended.result {
+            self.look_at(failure);
+            if self.stays_pending(failure) {
+                return;
+            }
+            *self.tally.failures.entry(failure.reason.code()).or_default() += 1;
+            if let Some(write) = &failure.unknown {
+                self.tally.unknown_writes += 1;
+                let row = &self.scan.rows[at];
+                self.files.push_unknown(self.scan.id(at), row, failure, write);
+            }
+        }
+        let rendered = output::render(self.scan.id(at), &ended, self.extras);
+        self.files.push(at, rendered);
+    }
+
+    fn look_at(&mut self, failure: &Failure) {
+        match (failure.reach, self.end) {
+            (Reach::Row, _) => {}
+            (Reach::Run(stop), End::Complete) => {
+                self.end = End::Stopped(stop);
+                self.ui
+                    .note(&format!("no more rows are begun: {}", failure.message));
+                self.drain(None);
+            }
+            (Reach::Run(_), End::Interrupted | End::Stopped(_) | End::Broken) => {}
+        }
+    }
+
+    /// A row that the stop itself ended is sent again by the next run; never one that may have acted.
+    fn stays_pending(&self, failure: &Failure) -> bool {
+        let by_the_stop = match (failure.reach, self.phase) {
+            (Reach::Run(_), _) => true,
+            (Reach::Row, Phase::Draining { .. }) => {
+                matches!(failure.reason, Reason::Cancelled | Reason::Draining)
+            }
+            (Reach::Row, Phase::Running) => false,
+        };
+        by_the_stop && failure.unknown.is_none()
+    }
+
+    fn write(&mut self) {
+        let written = self.files.flush();
+        for (at, state) in written.rows {
+            self.scan.rows[at].state = state;
+            match state {
+                input::RowState::Answered => self.ok += 1,
+                input::RowState::Failed => self.failed += 1,
+                input::RowState::Pending => {}
+            }
+        }
+        if let Some(text) = written.trouble
+            && matches!(self.phase, Phase::Running)
+        {
+            self.ui.note(&format!(
+                "no more rows are begun: {text}; what is in flight is held and written when there is room"
+            ));
+            self.drain(None);
+        }
+    }
+
+    fn interrupted(&mut self) {
+        self.end = End::Interrupted;
+        self.ui.note(&format!(
+            "no more rows are begun; waiting up to {} s for {} in flight, Ctrl-C again stops at once",
+            GRACE.as_secs(),
+            self.calls.len()
+        ));
+        self.drain(Some(clock::now() + GRACE));
+    }
+
+    fn drain(&mut self, until: Option<Instant>) {
+        if matches!(self.phase, Phase::Running) {
+            self.caller.draining();
+        }
+        self.phase = Phase::Draining { until };
+    }
+
+    fn grace_is_over(&self) -> bool {
+        match self.phase {
+            Phase::Running | Phase::Draining { until: None } => false,
+            Phase::Draining { until: Some(until) } => clock::now() >= until,
+        }
+    }
+
+    /// Abandons what is in flight; a call that ended in the meantime is kept.
+    async fn let_go(&mut self) {
+        self.drain(None);
+        self.calls.abort_all();
+        while let Some(joined) = self.calls.join_next().await {
+            self.take(joined);
+        }
+        self.begun.clear();
+        self.write();
+    }
+
+    fn snapshot(&mut self) -> Snapshot {
+        let now = clock::now();
+        let ended_now = self.ok + self.failed;
+        let rate_per_s = self.rate.sample(now, ended_now);
+        let total = self.scan.rows.len() as u64;
+        let done = self.resumed.ok + self.resumed.failed + ended_now;
+        let oldest = self.begun.values().next().map(|begun| now.duration_since(*begun));
+        Snapshot {
+            done,
+            total,
+            failed: self.resumed.failed + self.failed,
+            in_flight: self.calls.len() as u64,
+            oldest: oldest.map_or(Duration::ZERO, Duration::from),
+            rate_per_s,
+            eta: rate_per_s.and_then(|rate| progress::eta(total.saturating_sub(done), rate)),
+        }
+    }
+
+    fn finish(mut self, held: &Held) -> Result<Summary, BatchError> {
+        self.write();
+        let snapshot = self.snapshot();
+        self.ui.finish(&snapshot);
+        self.files.close()?;
+        files::audit(held, &self.scan)?;
+        let rows = RowCounts::of(&self.scan, self.resumed.ok + self.resumed.failed);
+        let end = match self.end {
+            End::Stopped(_) | End::Interrupted if rows.pending == 0 => End::Complete,
+            end @ (End::Complete | End::Interrupted | End::Stopped(_) | End::Broken) => end,
+        };
+        Ok(Summary {
+            rows,
+            tally: self.tally,
+            warnings: self.scan.warnings,
+            elapsed: Duration::from(clock::now().duration_since(self.started)),
+            end,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
