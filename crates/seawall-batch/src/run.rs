@@ -353,7 +353,7 @@ impl<'r, C: Caller> Runner<'r, C> {
             rows,
             tally: self.tally,
             warnings: self.scan.warnings,
-            elapsed: Duration::from(clock::now().duration_since(self.started)),
+            elapsed: Duration::from(clock::now().duration_since(self.started)).up_to_millis(),
             end,
         })
     }

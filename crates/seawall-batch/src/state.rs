@@ -21,7 +21,7 @@ use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// The format of the state directory; a later one is refused, never guessed at.
-pub const FORMAT: u64 = 1;
+pub(crate) const FORMAT: u64 = 1;
 
 /// A run's hold on its files. Dropping it lets them go.
 #[derive(Debug)]
@@ -57,15 +57,22 @@ pub(crate) fn hold(options: &Options, scan: &mut Scan) -> Result<Held, BatchErro
             }
         }
     }
-    if paths.meta.exists() {
+    let known = if paths.meta.exists() {
         check_meta(&paths)?;
-        rows::compare(&paths.rows, scan)?;
-    }
+        rows::compare(&paths.rows, scan)?
+    } else {
+        rows::Known::Fewer
+    };
     let out = ends::recover(&paths.out, RowState::Answered, scan, &mut notes)?;
     let errors = ends::recover(&paths.errors, RowState::Failed, scan, &mut notes)?;
-    // Written before the first row is sent, and only once nothing can be refused any more.
-    rows::write(&paths.rows, scan)?;
-    write_whole(&paths.meta, meta(&paths, scan).as_bytes())?;
+    match known {
+        rows::Known::All => {}
+        // Written before the first row is sent, and only once nothing can be refused any more.
+        rows::Known::Fewer => {
+            rows::write(&paths.rows, scan)?;
+            write_whole(&paths.meta, meta(&paths, scan).as_bytes())?;
+        }
+    }
     let ledger_bytes = ends::whole_bytes(&paths.ledger)?;
     Ok(Held {
         out_bytes: out,

@@ -230,6 +230,7 @@ impl fmt::Display for Summary {
             }
         }
         for (code, length) in &tally.waited {
+            let length = length.up_to_millis();
             writeln!(f, "waited: {length} {code} (all rows together)")?;
         }
         if tally.unknown_writes > 0 {

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use seawall_core::outcome::Usage;
 use seawall_core::reason::Reason;
 use seawall_core::time::Duration;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -33,10 +33,6 @@ impl Dir {
         let path = self.path(name);
         std::fs::write(&path, bytes).unwrap();
         path
-    }
-
-    pub(crate) fn root(&self) -> &Path {
-        &self.0
     }
 }
 

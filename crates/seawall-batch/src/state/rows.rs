@@ -10,10 +10,19 @@ use std::path::Path;
 
 const HEAD: &str = "seawall-rows 1";
 /// Changed rows that are named; more are only counted.
-pub const CHANGED_LISTED_MAX: usize = 20;
+pub(super) const CHANGED_LISTED_MAX: usize = 20;
+
+/// How many of this run's rows the earlier one knew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// All: nothing to write down.
+    All,
+    /// Not all: rows came since.
+    Fewer,
+}
 
 /// Refuses when a row of the earlier run is missing or would send something else. Rows that came since are fine.
-pub(crate) fn compare(path: &Path, scan: &Scan) -> Result<(), BatchError> {
+pub(crate) fn compare(path: &Path, scan: &Scan) -> Result<Known, BatchError> {
     let damaged = |number: u64| BatchError::Audit {
         path: path.to_owned(),
         text: format!(
@@ -24,6 +33,7 @@ pub(crate) fn compare(path: &Path, scan: &Scan) -> Result<(), BatchError> {
     let mut lines = Lines::new(BufReader::new(file), Separator::Lf, u64::MAX);
     let mut listed = Vec::new();
     let mut count = 0;
+    let mut same = 0;
     let mut first = true;
     while let Some(line) = lines
         .read()
@@ -47,7 +57,10 @@ pub(crate) fn compare(path: &Path, scan: &Scan) -> Result<(), BatchError> {
         }
         let old = Old::parse(text).ok_or_else(|| damaged(place.number))?;
         let how = match scan.find(old.id_hash) {
-            Some(at) if scan.rows[at].sends == old.sends => continue,
+            Some(at) if scan.rows[at].sends == old.sends => {
+                same += 1;
+                continue;
+            }
             Some(_) => Change::Differs,
             None => Change::Missing,
         };
@@ -60,10 +73,10 @@ pub(crate) fn compare(path: &Path, scan: &Scan) -> Result<(), BatchError> {
             });
         }
     }
-    if count == 0 {
-        Ok(())
-    } else {
-        Err(BatchError::Changed { rows: listed, count })
+    match count {
+        0 if same == scan.rows.len() => Ok(Known::All),
+        0 => Ok(Known::Fewer),
+        count => Err(BatchError::Changed { rows: listed, count }),
     }
 }
 
