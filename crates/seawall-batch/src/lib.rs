@@ -28,7 +28,8 @@ pub use interrupt::{Interrupter, Interrupts, interrupts};
 pub use options::{Existing, Invalid, Options};
 pub use output::Extras;
 pub use progress::{Progress, Screen, Shown, Snapshot, Ui};
-pub use run::{GRACE, run, run_on};
+pub use run::{GRACE, Judged, judge, run, run_on};
+pub use state::{Running, Status, status};
 pub use summary::{End, RowCounts, Summary, Tally};
 
 #[cfg(test)]

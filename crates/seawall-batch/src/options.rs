@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 pub const CONCURRENCY_DEFAULT: NonZeroU32 = NonZeroU32::new(64).expect("64 is not 0");
 /// Fewest rows that are begun at once: while some wait for a rate or a breaker, others keep the line busy.
 pub const BEGUN_MIN: usize = 1_000;
+/// Most bytes of bodies that are held for rows in flight: 256 MiB. A thousand rows of 40 MB would fill any machine.
+pub const BEGUN_BYTES_MAX_DEFAULT: u64 = 256 * 1024 * 1024;
 
 /// A batch: what to read, where to write, and how.
 #[derive(Clone, Debug)]
@@ -33,6 +35,8 @@ pub struct Options {
     pub line_bytes_max: u64,
     /// `--extras`.
     pub extras: Extras,
+    /// Bytes of bodies in flight above which no more rows are begun; one row always may. No flag of its own.
+    pub begun_bytes_max: u64,
 }
 
 /// What to do about files of an earlier run.
@@ -73,6 +77,7 @@ impl Options {
             absolute_urls: AbsoluteUrls::default(),
             line_bytes_max: LINE_BYTES_MAX_DEFAULT,
             extras: Extras::default(),
+            begun_bytes_max: BEGUN_BYTES_MAX_DEFAULT,
         }
     }
 

@@ -11,7 +11,7 @@ mod files;
 use crate::caller::{Call, Caller, Ended, Failure, Reach};
 use crate::clock;
 use crate::error::{BatchError, Skippable};
-use crate::input::{self, Rows, Scan, Sendable};
+use crate::input::{self, Rows, Scan, Sendable, Warned, WarningCode};
 use crate::interrupt::{Interrupts, Level};
 use crate::options::{Invalid, Options};
 use crate::output::{self, Extras};
@@ -52,7 +52,7 @@ pub async fn run_on<C: Caller>(
     ui: &mut dyn Ui,
     open: OpenSink<'_>,
 ) -> Result<Summary, BatchError> {
-    let mut scan = judge(&options)?;
+    let mut scan = judged_scan(&options)?;
     let held = state::hold(&options, &mut scan)?;
     for note in &held.notes {
         ui.note(note);
@@ -66,8 +66,31 @@ pub async fn run_on<C: Caller>(
     finished.and_then(|summary| driven.map(|()| summary))
 }
 
-/// Reads and judges the input; sends nothing.
-fn judge(options: &Options) -> Result<Scan, BatchError> {
+/// What a batch would run.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    /// Rows that would be sent.
+    pub rows: u64,
+    /// Faulty rows that would be left out.
+    pub skipped: u64,
+    /// Bytes of input, unpacked.
+    pub bytes: u64,
+    /// What is odd.
+    pub warnings: BTreeMap<WarningCode, Warned>,
+}
+
+/// Reads and judges the input as [`run`] would; sends and writes nothing.
+pub fn judge(options: &Options) -> Result<Judged, BatchError> {
+    let scan = judged_scan(options)?;
+    Ok(Judged {
+        rows: scan.rows.len() as u64,
+        skipped: scan.rows_faulty,
+        bytes: scan.inputs.iter().map(|input| input.bytes).sum(),
+        warnings: scan.warnings,
+    })
+}
+
+fn judged_scan(options: &Options) -> Result<Scan, BatchError> {
     for path in &options.inputs {
         state::check_input(path)?;
     }
@@ -105,16 +128,25 @@ enum Phase {
     },
 }
 
+/// A row in flight.
+#[derive(Clone, Copy, Debug)]
+struct Begun {
+    at: Instant,
+    bytes: u64,
+}
+
 struct Runner<'r, C> {
     begun_max: usize,
+    begun_bytes_max: u64,
     extras: Extras,
     scan: Scan,
     files: Files,
     caller: Arc<C>,
     ui: &'r mut dyn Ui,
     calls: JoinSet<(usize, Ended)>,
-    /// When each row in flight was begun; rows are begun in order, so the first is the oldest.
-    begun: BTreeMap<usize, Instant>,
+    /// The rows in flight; they are begun in order, so the first is the oldest.
+    begun: BTreeMap<usize, Begun>,
+    begun_bytes: u64,
     phase: Phase,
     end: End,
     tally: Tally,
@@ -131,6 +163,7 @@ impl<'r, C: Caller> Runner<'r, C> {
         let resumed = RowCounts::of(&scan, 0);
         Self {
             begun_max: options.begun_max(),
+            begun_bytes_max: options.begun_bytes_max,
             extras: options.extras,
             scan,
             files,
@@ -138,6 +171,7 @@ impl<'r, C: Caller> Runner<'r, C> {
             ui,
             calls: JoinSet::new(),
             begun: BTreeMap::new(),
+            begun_bytes: 0,
             phase: Phase::Running,
             end: End::Complete,
             tally: Tally::default(),
@@ -192,7 +226,10 @@ impl<'r, C: Caller> Runner<'r, C> {
     }
 
     fn begin_rows(&mut self, rows: &mut Rows) -> Result<(), BatchError> {
-        while matches!(self.phase, Phase::Running) && self.calls.len() < self.begun_max {
+        while matches!(self.phase, Phase::Running)
+            && self.calls.len() < self.begun_max
+            && self.begun_bytes < self.begun_bytes_max
+        {
             match rows.read(&self.scan.rows)? {
                 Some((at, row)) => self.begin(at, row),
                 None => break,
@@ -209,7 +246,12 @@ impl<'r, C: Caller> Runner<'r, C> {
             path: row.path,
             body: row.body,
         };
-        self.begun.insert(at, clock::now());
+        let begun = Begun {
+            at: clock::now(),
+            bytes: call.body.len() as u64,
+        };
+        self.begun.insert(at, begun);
+        self.begun_bytes += begun.bytes;
         self.calls.spawn(async move { (at, caller.call(call).await) });
     }
 
@@ -222,7 +264,9 @@ impl<'r, C: Caller> Runner<'r, C> {
                 return;
             }
         };
-        self.begun.remove(&at);
+        if let Some(begun) = self.begun.remove(&at) {
+            self.begun_bytes -= begun.bytes;
+        }
         self.tally.count(&ended);
         if let Err(failure) = &ended.result {
             self.look_at(failure);
@@ -317,6 +361,7 @@ impl<'r, C: Caller> Runner<'r, C> {
             self.take(joined);
         }
         self.begun.clear();
+        self.begun_bytes = 0;
         self.write();
     }
 
@@ -326,7 +371,11 @@ impl<'r, C: Caller> Runner<'r, C> {
         let rate_per_s = self.rate.sample(now, ended_now);
         let total = self.scan.rows.len() as u64;
         let done = self.resumed.ok + self.resumed.failed + ended_now;
-        let oldest = self.begun.values().next().map(|begun| now.duration_since(*begun));
+        let oldest = self
+            .begun
+            .values()
+            .next()
+            .map(|begun| now.duration_since(begun.at));
         Snapshot {
             done,
             total,
@@ -334,7 +383,9 @@ impl<'r, C: Caller> Runner<'r, C> {
             in_flight: self.calls.len() as u64,
             oldest: oldest.map_or(Duration::ZERO, Duration::from),
             rate_per_s,
-            eta: rate_per_s.and_then(|rate| progress::eta(total.saturating_sub(done), rate)),
+            eta: rate_per_s
+                .filter(|_| done < total)
+                .and_then(|rate| progress::eta(total - done, rate)),
         }
     }
 

@@ -8,9 +8,11 @@
 mod ends;
 mod paths;
 mod rows;
+mod status;
 
 pub(crate) use ends::{Ends, read_ends};
 pub(crate) use paths::{Paths, check_input};
+pub use status::{Running, Status, status};
 
 use crate::clock;
 use crate::error::BatchError;
@@ -206,6 +208,3 @@ fn remove(path: &PathBuf) -> Result<(), BatchError> {
         Err(error) => Err(BatchError::io("empty", path, error)),
     }
 }
-
-#[cfg(test)]
-mod tests;

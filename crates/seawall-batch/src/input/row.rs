@@ -130,12 +130,17 @@ fn text_of(bytes: &[u8], offset: u64) -> Result<&str, Problem> {
 
 fn not_json(text: &str, invalid: Invalid) -> Problem {
     match invalid {
-        Invalid::Trailing { column } => Problem {
-            code: FaultCode::Trailing,
-            text: format!(
-                "something follows the row's value at column {column}; one object a line, without commas between"
-            ),
-        },
+        Invalid::Trailing { column } => {
+            let hint = if text.trim_end().contains('\r') {
+                "; rows seem to be separated by CR and LF in turn: convert the file with tr '\\r' '\\n'"
+            } else {
+                "; one object a line, without commas between"
+            };
+            Problem {
+                code: FaultCode::Trailing,
+                text: format!("something follows the row's value at column {column}{hint}"),
+            }
+        }
         Invalid::Broken { column, message } => {
             let from = column.saturating_sub(2);
             let near = text.as_bytes().get(from..).unwrap_or_default();

@@ -476,6 +476,20 @@ fn at_most_so_many_rows_are_begun_at_once_and_in_order() {
     assert_eq!(wide.begun_max(), 1_200);
 }
 
+#[test]
+fn bodies_in_flight_are_bounded_and_one_row_always_goes() {
+    // Could break: a thousand rows of 40 MB held at once; or a row larger than the bound never begun.
+    let dir = Dir::new();
+    let mut options = options(&dir, &["slow1", "slow2", "slow3", "slow4"]);
+    for (begun_bytes_max, most) in [(1, 1), (3, 2), (1_000, 4)] {
+        options.begun_bytes_max = begun_bytes_max;
+        options.existing = Existing::Overwrite;
+        let fake = Fake::default();
+        go(&options, &fake).unwrap();
+        assert_eq!(fake.0.most.load(Ordering::Relaxed), most);
+    }
+}
+
 fn interrupted(options: &Options, fake: &Fake, times: &[u64]) -> Summary {
     let (interrupter, interrupts) = crate::interrupts();
     block(async {
@@ -638,7 +652,7 @@ fn a_full_disk_stops_the_sending_and_the_same_command_goes_on() {
                     panic!("{error}");
                 };
                 let written = ids(&options.out).len() + ids(&options.errors_path()).len();
-                assert_eq!(rows as usize + written, all.len());
+                assert_eq!(usize::try_from(rows).unwrap() + written, all.len());
             }
         }
         let written = ids(&options.out).len() + ids(&options.errors_path()).len();
@@ -689,4 +703,36 @@ fn an_input_that_changes_while_it_runs_is_told_and_what_ended_is_kept() {
     let error = reader.read(&scan.rows).unwrap_err();
     assert_eq!(error.exit(), Exit::Io);
     assert!(error.to_string().contains("in.jsonl:2"), "{error}");
+}
+
+#[test]
+fn a_status_is_read_while_a_run_holds_its_files() {
+    // Could break: a reader that takes the lock, or counts a torn row.
+    let dir = Dir::new();
+    let mut options = options(&dir, &["ok1", "bad2", "hang3"]);
+    assert_eq!(
+        crate::status(options.out.clone()).unwrap_err().exit(),
+        Exit::Usage
+    );
+    options.errors = Some(dir.path("failures.jsonl"));
+    interrupted(&options, &Fake::default(), &[1, 0]);
+    let ended = crate::Status {
+        rows: 3,
+        ok: 1,
+        failed: 1,
+        pending: 1,
+        running: crate::Running::No,
+    };
+    assert_eq!(crate::status(options.out.clone()).unwrap(), ended);
+    let mut scan = input::scan(&options.inputs, &options.rules()).unwrap();
+    let _held = state::hold(&options, &mut scan).unwrap();
+    let running = crate::status(options.out.clone()).unwrap();
+    assert_eq!(
+        running,
+        crate::Status {
+            running: crate::Running::Now,
+            ..ended
+        }
+    );
+    assert_eq!(judge(&options).unwrap().rows, 3);
 }
