@@ -2,7 +2,7 @@
 //!
 //! What can go wrong: a full disk takes half a line, and the next append is glued to it. So a file knows the length
 //! up to which it is whole, and cuts back to it before it writes again; if even that fails, the next start cuts the
-//! torn tail (see [`crate::state`]).
+//! torn tail when it recovers the files.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};

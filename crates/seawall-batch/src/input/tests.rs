@@ -299,3 +299,12 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn the_example_input_runs_as_it_stands() {
+    // Could break: the file that the README hands to `seawall batch`.
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/humaneval.jsonl");
+    let scan = scan(&[path], &rules()).unwrap();
+    assert_eq!((scan.rows.len(), scan.id(163)), (164, "HumanEval/163"));
+    assert!(scan.faults.is_empty() && scan.warnings.is_empty());
+}
