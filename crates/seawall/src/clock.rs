@@ -1,0 +1,84 @@
+//! The only door through which time comes in.
+//!
+//! Whatever waits or reads time does it through a [`Clock`], so that a test cranks the hours by hand and a trace
+//! can be replayed. What this does not cover: a peer's clock, and the kernel's own timers.
+
+use std::fmt;
+use std::pin::Pin;
+use std::time::SystemTime;
+
+use seawall_core::time::{Instant, Wall};
+
+/// A wait that a [`Clock`] has begun.
+pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Tells the time and waits for it.
+///
+/// A driver reads it again after each wait: trust the clock, not the timer. It never goes backwards.
+pub trait Clock: fmt::Debug + Send + Sync + 'static {
+    /// The point on this driver's own time line.
+    fn now(&self) -> Instant;
+
+    /// The host's date, used only to read dates in headers.
+    fn wall(&self) -> Wall;
+
+    /// A wait that ends at `at` or a little later; at once where that is past, never for [`Instant::NEVER`].
+    fn sleep_until(&self, at: Instant) -> Sleep;
+}
+
+/// The clock of the tokio runtime, counting from its construction.
+#[derive(Clone, Copy, Debug)]
+pub struct TokioClock {
+    began: tokio::time::Instant,
+}
+
+impl TokioClock {
+    /// A clock that begins now.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the clock that everything else reads time through"
+    )]
+    pub fn new() -> Self {
+        Self {
+            began: tokio::time::Instant::now(),
+        }
+    }
+}
+
+impl Default for TokioClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clock for TokioClock {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the clock that everything else reads time through"
+    )]
+    fn now(&self) -> Instant {
+        let elapsed = tokio::time::Instant::now().saturating_duration_since(self.began);
+        Instant::START.after(elapsed.into())
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the clock that everything else reads dates through"
+    )]
+    fn wall(&self) -> Wall {
+        let now = SystemTime::now();
+        let unix_ms = match now.duration_since(SystemTime::UNIX_EPOCH) {
+            Ok(after) => i64::try_from(after.as_millis()).unwrap_or(i64::MAX),
+            Err(before) => i64::try_from(before.duration().as_millis()).map_or(i64::MIN, |ms| -ms),
+        };
+        Wall::from_unix_ms(unix_ms)
+    }
+
+    fn sleep_until(&self, at: Instant) -> Sleep {
+        let length = at.since(Instant::START).into();
+        match self.began.checked_add(length) {
+            Some(point) if at < Instant::NEVER => Box::pin(tokio::time::sleep_until(point)),
+            Some(_) | None => Box::pin(std::future::pending()),
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! One attempt over HTTP/1.1: send, and say exactly how it ended.
+//!
+//! What can go wrong: a pooled connection that the server has closed looks like a failed call; a client library
+//! that re-sends on its own turns a write into two; one error type for "never left" and "maybe acted" makes every
+//! retry unsafe; a connection task that outlives its caller holds a socket that nobody waits for. So
+//!
+//! - every phase (name, connect, TLS, send, head, body) ends in its own [`Broke`](seawall_core::facts::Broke);
+//! - bytes are counted at the socket, so "nothing was sent" is a fact and not a guess;
+//! - the connection is driven inside the attempt's own future: dropping the future closes the socket, there and
+//!   then, and no task is left;
+//! - a re-send happens once, inside the attempt, only where rule D5 allows it, and is told.
+//!
+//! It decides nothing else: no retry, no redirect, no decoding; a 500 is an [`Answer`] like any other. What it
+//! does not cover: HTTP/2, proxies, upgrades.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use seawall::http::{AttemptLimits, Outgoing, Resend, Secret, Transport};
+//! use seawall_core::time::Duration;
+//!
+//! let transport = Transport::builder().build()?;
+//! let out = Outgoing::new(http::Method::POST, "https://api.example.com/v1/chat/completions".parse()?)
+//!     .with_header("content-type", "application/json")?
+//!     .with_secret("authorization", Secret::bearer("a token")?)?
+//!     .with_body(r#"{"model":"small-1"}"#);
+//! let limits = AttemptLimits {
+//!     connect: Duration::from_secs(5),
+//!     first_byte: Duration::from_secs(60),
+//!     idle: Duration::from_secs(30),
+//!     total: None,
+//! };
+//! let attempted = transport.attempt(&out, &limits, Resend::Never).await;
+//! let whole = attempted.result?.collect(1 << 20).await?;
+//! println!("{} {} bytes", whole.status, whole.body.len());
+//! # Ok(()) }
+//! ```
+
+mod answer;
+mod attempt;
+mod broken;
+mod conn;
+mod connect;
+mod limits;
+mod outgoing;
+mod pool;
+mod tls;
+mod transport;
+
+pub use answer::{Answer, AnswerBody, HeaderFacts, Hold, Whole};
+pub use attempt::{Attempted, Connected, Resend};
+pub use broken::{Broken, Head};
+pub use limits::AttemptLimits;
+pub use outgoing::{Outgoing, RequestError, Secret};
+pub use transport::{
+    DEFAULT_HEAD_BYTES_MAX, DEFAULT_HEADERS_MAX, DEFAULT_IDLE_FOR, DEFAULT_IDLE_PER_PLACE_MAX, Transport,
+    TransportBuilder, TransportError,
+};

@@ -1,0 +1,264 @@
+//! One connection, driven by whoever holds it: no task, so nothing outlives its holder.
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::client::conn::http1::{Builder, Connection, SendRequest};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::client::TlsStream;
+
+use super::outgoing::Place;
+
+/// How often a connection is driven, at most, to become idle after its answer's last byte.
+const SETTLING_TURNS: u32 = 4;
+
+/// An open connection with its HTTP/1.1 state.
+pub(super) struct Conn {
+    // Dropped before the connection, which then sees that no request can come.
+    sender: SendRequest<Full<Bytes>>,
+    connection: Connection<TokioIo<Socket>, Full<Bytes>>,
+    meter: Arc<Meter>,
+    place: Arc<Place>,
+    sends: u64,
+    ended: bool,
+    sent_before: u64,
+    answered_before: u64,
+}
+
+/// How one send over a connection ended.
+pub(super) enum Exchange {
+    /// The head came.
+    Head(Response<Incoming>),
+    /// Not one byte of the request left: sending it elsewhere is a first send.
+    NeverSent(hyper::Error),
+    /// The connection broke when some of the request may have left.
+    Broke(hyper::Error),
+    /// The connection ended, and hyper said nothing about the request.
+    Silent,
+}
+
+impl Conn {
+    /// Sets up HTTP/1.1 on an open socket. Sends nothing.
+    pub(super) async fn new(
+        stream: Stream,
+        place: Arc<Place>,
+        http1: &Builder,
+    ) -> Result<Self, hyper::Error> {
+        let meter = Arc::new(Meter::default());
+        let socket = Socket {
+            stream,
+            meter: Arc::clone(&meter),
+        };
+        let (sender, connection) = http1.handshake(TokioIo::new(socket)).await?;
+        Ok(Self {
+            sender,
+            connection,
+            meter,
+            place,
+            sends: 0,
+            ended: false,
+            sent_before: 0,
+            answered_before: 0,
+        })
+    }
+
+    /// Sends one request and waits for the head of its answer.
+    pub(super) async fn exchange(&mut self, request: Request<Full<Bytes>>) -> Exchange {
+        self.sends += 1;
+        self.sent_before = self.meter.written.load(Ordering::Relaxed);
+        self.answered_before = self.meter.read.load(Ordering::Relaxed);
+        let mut answer = pin!(self.sender.try_send_request(request));
+        let ended = &mut self.ended;
+        let connection = &mut self.connection;
+        let met = poll_fn(|cx| {
+            drive(connection, ended, cx);
+            match answer.as_mut().poll(cx) {
+                Poll::Ready(met) => Poll::Ready(Some(met)),
+                // hyper answers each request before its connection ends; were that to fail, this must not hang.
+                Poll::Pending if *ended => Poll::Ready(None),
+                Poll::Pending => Poll::Pending,
+            }
+        })
+        .await;
+        match met {
+            Some(Ok(response)) => Exchange::Head(response),
+            Some(Err(error)) if self.sent_bytes() == 0 => Exchange::NeverSent(error.into_error()),
+            Some(Err(error)) => Exchange::Broke(error.into_error()),
+            None => Exchange::Silent,
+        }
+    }
+
+    /// Moves bytes between the socket and the exchange under way.
+    pub(super) fn drive(&mut self, cx: &mut Context<'_>) {
+        drive(&mut self.connection, &mut self.ended, cx);
+    }
+
+    /// Whether the connection is open and idle, as one look at its socket tells.
+    pub(super) fn is_idle(&mut self) -> bool {
+        // Unconstrained: a task that has used up its budget would see every connection as silent, hence alive.
+        let mut look = pin!(tokio::task::unconstrained(poll_fn(|cx| {
+            drive(&mut self.connection, &mut self.ended, cx);
+            Poll::Ready(())
+        })));
+        let looked = look.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        looked.is_ready() && !self.ended && self.sender.is_ready()
+    }
+
+    /// Whether the connection became idle after a whole answer, so that another request can use it.
+    pub(super) fn settles(&mut self) -> bool {
+        (0..SETTLING_TURNS).any(|_| self.is_idle())
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Whether this request is not the connection's first.
+    pub(super) fn reused(&self) -> bool {
+        self.sends > 1
+    }
+
+    pub(super) fn was_reset(&self) -> bool {
+        self.meter.reset.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of the last request that reached the socket.
+    pub(super) fn sent_bytes(&self) -> u64 {
+        self.meter.written.load(Ordering::Relaxed) - self.sent_before
+    }
+
+    /// Bytes, heads included, that came since the last request was sent.
+    pub(super) fn answer_bytes(&self) -> u64 {
+        self.meter.read.load(Ordering::Relaxed) - self.answered_before
+    }
+
+    pub(super) fn place(&self) -> &Arc<Place> {
+        &self.place
+    }
+}
+
+fn drive(connection: &mut Connection<TokioIo<Socket>, Full<Bytes>>, ended: &mut bool, cx: &mut Context<'_>) {
+    if *ended {
+        return;
+    }
+    match Pin::new(connection).poll(cx) {
+        // An error that belongs to an exchange is told by that exchange; an idle connection's is no one's.
+        Poll::Ready(Ok(()) | Err(_)) => *ended = true,
+        Poll::Pending => {}
+    }
+}
+
+/// What has passed through a socket. Shared with hyper, which owns the socket and keeps such things to itself.
+#[derive(Default)]
+struct Meter {
+    read: AtomicU64,
+    written: AtomicU64,
+    reset: AtomicBool,
+}
+
+impl Meter {
+    fn count<T>(&self, counter: &AtomicU64, met: &Poll<io::Result<T>>, bytes: impl FnOnce(&T) -> usize) {
+        match met {
+            Poll::Ready(Ok(moved)) => {
+                counter.fetch_add(bytes(moved) as u64, Ordering::Relaxed);
+            }
+            Poll::Ready(Err(error)) => {
+                let reset = [
+                    io::ErrorKind::ConnectionReset,
+                    io::ErrorKind::ConnectionAborted,
+                    io::ErrorKind::BrokenPipe,
+                ];
+                if reset.contains(&error.kind()) {
+                    self.reset.store(true, Ordering::Relaxed);
+                }
+            }
+            Poll::Pending => {}
+        }
+    }
+}
+
+/// A stream that counts.
+struct Socket {
+    stream: Stream,
+    meter: Arc<Meter>,
+}
+
+/// A plain or an encrypted stream.
+pub(super) enum Stream {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        let met = match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
+            Stream::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
+        };
+        let came = buf.filled().len() - before;
+        self.meter.count(&self.meter.read, &met, |()| came);
+        met
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let met = match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
+            Stream::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
+        };
+        self.meter.count(&self.meter.written, &met, |bytes| *bytes);
+        met
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let met = match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
+            Stream::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
+        };
+        self.meter.count(&self.meter.written, &met, |bytes| *bytes);
+        met
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match &self.stream {
+            Stream::Plain(stream) => stream.is_write_vectored(),
+            Stream::Tls(stream) => stream.is_write_vectored(),
+        }
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let met = match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_flush(cx),
+            Stream::Tls(stream) => Pin::new(stream).poll_flush(cx),
+        };
+        self.meter.count(&self.meter.written, &met, |()| 0);
+        met
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
+            Stream::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
+    }
+}

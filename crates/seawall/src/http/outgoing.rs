@@ -1,0 +1,330 @@
+//! What one attempt sends, and the secrets in it.
+
+use std::fmt;
+
+use bytes::Bytes;
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::uri::{PathAndQuery, Scheme};
+use http::{Method, Request, Uri};
+use http_body_util::Full;
+
+/// Headers whose values are never printed, whether or not they are marked as sensitive (rule M3).
+const SECRET_HEADERS: [&str; 8] = [
+    "api-key",
+    "authorization",
+    "cookie",
+    "proxy-authorization",
+    "set-cookie",
+    "x-amz-security-token",
+    "x-api-key",
+    "x-goog-api-key",
+];
+
+/// A header value that cannot be printed: a credential.
+///
+/// ```
+/// let secret = seawall::http::Secret::bearer("sk-very-secret").unwrap();
+/// assert_eq!(format!("{secret:?}"), "***");
+/// ```
+#[derive(Clone)]
+pub struct Secret(HeaderValue);
+
+impl Secret {
+    /// The whole value of a header. The error does not repeat it.
+    pub fn new(value: impl AsRef<[u8]>) -> Result<Self, RequestError> {
+        let mut value = HeaderValue::from_bytes(value.as_ref()).map_err(|_| RequestError::SecretValue)?;
+        value.set_sensitive(true);
+        Ok(Self(value))
+    }
+
+    /// `Bearer` and a token, for `Authorization`.
+    pub fn bearer(token: &str) -> Result<Self, RequestError> {
+        Self::new(format!("Bearer {token}"))
+    }
+
+    /// The value as a header, marked as sensitive: the one way in which a secret leaves.
+    pub fn to_value(&self) -> HeaderValue {
+        self.0.clone()
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// A request as it leaves, once for each send: the body is one buffer, so a clone is cheap and every send carries
+/// the same bytes.
+///
+/// `Host` comes from the address and `Content-Length` from the body; whatever the headers say about those two, or
+/// about `Transfer-Encoding`, is not sent. All else is sent as it stands.
+/// `Debug` prints neither credentials, nor query values, nor the body.
+#[derive(Clone)]
+pub struct Outgoing {
+    /// The method; not CONNECT.
+    pub method: Method,
+    /// The absolute address, http or https.
+    pub url: Uri,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body, empty for none.
+    pub body: Bytes,
+}
+
+impl Outgoing {
+    /// A request without headers and body.
+    pub fn new(method: Method, url: Uri) -> Self {
+        Self {
+            method,
+            url,
+            headers: HeaderMap::new(),
+            body: Bytes::new(),
+        }
+    }
+
+    /// Adds a header. The error names the header, never its value.
+    pub fn with_header(mut self, name: &str, value: impl AsRef<[u8]>) -> Result<Self, RequestError> {
+        let name = header_name(name)?;
+        let value = HeaderValue::from_bytes(value.as_ref()).map_err(|_| RequestError::HeaderValue {
+            name: name.as_str().to_owned(),
+        })?;
+        self.headers.append(name, value);
+        Ok(self)
+    }
+
+    /// Sets a credential in place of any header of that name.
+    pub fn with_secret(mut self, name: &str, secret: Secret) -> Result<Self, RequestError> {
+        self.headers.insert(header_name(name)?, secret.0);
+        Ok(self)
+    }
+
+    /// Sets the body.
+    pub fn with_body(mut self, body: impl Into<Bytes>) -> Self {
+        self.body = body.into();
+        self
+    }
+
+    /// Where this goes; refuses whatever cannot be sent.
+    pub(super) fn target(&self) -> Result<Target, RequestError> {
+        if self.method == Method::CONNECT {
+            return Err(RequestError::Method);
+        }
+        let scheme = match self.url.scheme() {
+            Some(scheme) if *scheme == Scheme::HTTP => Protocol::Plain,
+            Some(scheme) if *scheme == Scheme::HTTPS => Protocol::Tls,
+            Some(other) => {
+                return Err(RequestError::Scheme {
+                    scheme: other.as_str().to_owned(),
+                });
+            }
+            None => return Err(RequestError::NotAbsolute),
+        };
+        let authority = self.url.authority().ok_or(RequestError::NotAbsolute)?;
+        // A name and password before the host would travel in clear text in `Host`, and into logs from there.
+        if authority.as_str().contains('@') {
+            return Err(RequestError::UserInfo);
+        }
+        let host = authority.host();
+        if host.is_empty() {
+            return Err(RequestError::NotAbsolute);
+        }
+        if authority.port().is_some() && authority.port_u16().is_none() {
+            return Err(RequestError::Port);
+        }
+        let port = authority.port_u16().unwrap_or(scheme.default_port());
+        let shown = if port == scheme.default_port() {
+            HeaderValue::from_str(host)
+        } else {
+            HeaderValue::from_str(&format!("{host}:{port}"))
+        };
+        Ok(Target {
+            place: Place {
+                protocol: scheme,
+                host: host
+                    .trim_start_matches('[')
+                    .trim_end_matches(']')
+                    .to_ascii_lowercase(),
+                port,
+            },
+            host_header: shown.map_err(|_| RequestError::NotAbsolute)?,
+            path: self
+                .url
+                .path_and_query()
+                .cloned()
+                .unwrap_or(PathAndQuery::from_static("/")),
+        })
+    }
+
+    /// The request in the form that travels: origin-form, framed by us.
+    pub(super) fn request(&self, target: &Target) -> Request<Full<Bytes>> {
+        let mut request = Request::new(Full::new(self.body.clone()));
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = Uri::from(target.path.clone());
+        let mut headers = HeaderMap::with_capacity(self.headers.len() + 2);
+        headers.insert(header::HOST, target.host_header.clone());
+        for (name, value) in &self.headers {
+            let ours = [header::HOST, header::CONTENT_LENGTH, header::TRANSFER_ENCODING].contains(name);
+            if !ours {
+                headers.append(name, value.clone());
+            }
+        }
+        let takes_body = matches!(self.method, Method::POST | Method::PUT | Method::PATCH);
+        if takes_body || !self.body.is_empty() {
+            headers.insert(header::CONTENT_LENGTH, HeaderValue::from(self.body.len()));
+        }
+        *request.headers_mut() = headers;
+        request
+    }
+}
+
+impl fmt::Debug for Outgoing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outgoing")
+            .field("method", &self.method)
+            .field("url", &ShownUrl(&self.url))
+            .field("headers", &ShownHeaders(&self.headers))
+            .field("body_bytes", &self.body.len())
+            .finish()
+    }
+}
+
+/// Plain or TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Protocol {
+    Plain,
+    Tls,
+}
+
+impl Protocol {
+    const fn default_port(self) -> u16 {
+        match self {
+            Self::Plain => 80,
+            Self::Tls => 443,
+        }
+    }
+}
+
+/// What connections are pooled by: two requests with the same place may share one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) protocol: Protocol,
+    /// Lower case, IPv6 without brackets.
+    pub(super) host: String,
+    pub(super) port: u16,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.host, self.port)
+    }
+}
+
+/// Where a request goes, checked.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    pub(super) place: Place,
+    host_header: HeaderValue,
+    path: PathAndQuery,
+}
+
+/// A request that cannot be sent: the caller's to mend (rule D4). Never repeats a value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RequestError {
+    /// The address lacks a scheme or a host.
+    #[error("the address is not absolute: it needs a scheme and a host, as in https://api.example.com/v1")]
+    NotAbsolute,
+    /// The scheme is neither http nor https.
+    #[error("the address's scheme is {scheme}; http and https can be sent")]
+    Scheme {
+        /// The scheme that was given.
+        scheme: String,
+    },
+    /// The port is not a number up to 65535.
+    #[error("the address's port is not a number from 0 to 65535")]
+    Port,
+    /// The address holds a user name or password.
+    #[error("the address holds a user name or password; send it as an authorization header")]
+    UserInfo,
+    /// The method asks for a tunnel.
+    #[error("the method CONNECT asks for a tunnel, which is not a call")]
+    Method,
+    /// The host is not a name that a certificate can be for.
+    #[error("the host {host} is no name or address that TLS can verify")]
+    HostName {
+        /// The host that was given.
+        host: String,
+    },
+    /// A header's name has bytes that HTTP forbids.
+    #[error("the header name `{name}` has characters that HTTP forbids")]
+    HeaderName {
+        /// The name that was given, escaped.
+        name: String,
+    },
+    /// A header's value has bytes that HTTP forbids.
+    #[error(
+        "the value of the header {name} has bytes that HTTP forbids (a line break, or a control character)"
+    )]
+    HeaderValue {
+        /// The header's name.
+        name: String,
+    },
+    /// A credential has bytes that HTTP forbids.
+    #[error("the credential has bytes that HTTP forbids (a line break at its end?)")]
+    SecretValue,
+}
+
+fn header_name(name: &str) -> Result<HeaderName, RequestError> {
+    HeaderName::from_bytes(name.as_bytes()).map_err(|_| RequestError::HeaderName {
+        name: name.escape_default().to_string(),
+    })
+}
+
+/// An address whose query values are not printed: keys travel there.
+struct ShownUrl<'a>(&'a Uri);
+
+impl fmt::Debug for ShownUrl<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(scheme) = self.0.scheme_str() {
+            write!(f, "{scheme}://")?;
+        }
+        if let Some(authority) = self.0.authority() {
+            let shown = authority.as_str();
+            match shown.rsplit_once('@') {
+                Some((_, host)) => write!(f, "***@{host}")?,
+                None => f.write_str(shown)?,
+            }
+        }
+        f.write_str(self.0.path())?;
+        let mut separator = '?';
+        for pair in self.0.query().into_iter().flat_map(|query| query.split('&')) {
+            match pair.split_once('=') {
+                Some((key, _)) => write!(f, "{separator}{key}=***")?,
+                None => write!(f, "{separator}***")?,
+            }
+            separator = '&';
+        }
+        Ok(())
+    }
+}
+
+/// Headers whose secret values are not printed.
+pub(super) struct ShownHeaders<'a>(pub(super) &'a HeaderMap);
+
+impl fmt::Debug for ShownHeaders<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut map = f.debug_map();
+        for (name, value) in self.0 {
+            if value.is_sensitive() || SECRET_HEADERS.contains(&name.as_str()) {
+                map.entry(&name.as_str(), &format_args!("***"));
+            } else {
+                map.entry(&name.as_str(), value);
+            }
+        }
+        map.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,182 @@
+//! The shared side of sending: settings, TLS, idle connections.
+
+use std::collections::hash_map::RandomState;
+use std::fmt;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
+
+use hyper::client::conn::http1::Builder as Http1;
+use rustls::ClientConfig;
+use seawall_core::time::Duration;
+
+use super::pool::Pool;
+use super::tls;
+use crate::clock::{Clock, TokioClock};
+
+/// How long an idle connection is kept, at most: 30 s, half of what common load balancers allow. Servers that allow
+/// less (Node: 5 s) say so in `Keep-Alive`, and are believed.
+pub const DEFAULT_IDLE_FOR: Duration = Duration::from_secs(30);
+/// Idle connections kept to one place: 64, what a batch has in flight.
+pub const DEFAULT_IDLE_PER_PLACE_MAX: usize = 64;
+/// Bytes in an answer's head: 64 KiB, four times what common servers send at most.
+pub const DEFAULT_HEAD_BYTES_MAX: usize = 64 * 1024;
+/// Headers in an answer: 100, hyper's own bound; another one costs an allocation per answer.
+pub const DEFAULT_HEADERS_MAX: usize = 100;
+
+/// Sends attempts. Clones share the idle connections and the TLS session cache; when the last clone goes, every idle
+/// socket is closed. An answer still being read keeps its own socket.
+///
+/// Needs a tokio runtime with I/O and time; spawns nothing on it.
+#[derive(Clone)]
+pub struct Transport {
+    pub(super) shared: Arc<Shared>,
+}
+
+/// What all clones share.
+pub(super) struct Shared {
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) http1: Http1,
+    pub(super) tls: Arc<ClientConfig>,
+    // Answers hold it weakly: an answer that outlives the transport closes its socket instead of keeping it.
+    pub(super) pool: Arc<Pool>,
+    pub(super) body_bytes_max: u64,
+}
+
+impl Transport {
+    /// A builder with every default.
+    pub fn builder() -> TransportBuilder {
+        TransportBuilder {
+            clock: None,
+            extra_cas: Vec::new(),
+            idle_for: DEFAULT_IDLE_FOR,
+            idle_per_place_max: DEFAULT_IDLE_PER_PLACE_MAX,
+            head_bytes_max: DEFAULT_HEAD_BYTES_MAX,
+            headers_max: DEFAULT_HEADERS_MAX,
+            body_bytes_max: u64::MAX,
+            seed: None,
+        }
+    }
+
+    /// How many open connections are idle, after closing those that the servers closed or that were idle for too
+    /// long.
+    pub fn idle_connections(&self) -> usize {
+        self.shared.pool.sweep(self.shared.clock.now())
+    }
+}
+
+impl fmt::Debug for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Transport")
+            .field("pool", &self.shared.pool)
+            .field("body_bytes_max", &self.shared.body_bytes_max)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Settings of a [`Transport`].
+#[derive(Clone, Debug)]
+pub struct TransportBuilder {
+    clock: Option<Arc<dyn Clock>>,
+    extra_cas: Vec<Vec<u8>>,
+    idle_for: Duration,
+    idle_per_place_max: usize,
+    head_bytes_max: usize,
+    headers_max: usize,
+    body_bytes_max: u64,
+    seed: Option<u64>,
+}
+
+impl TransportBuilder {
+    /// The clock that all limits are read from; the runtime's own by default.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// Trusts these authorities beside the public ones: PEM with any number of certificates, or one in DER.
+    pub fn extra_ca(mut self, certificates: impl Into<Vec<u8>>) -> Self {
+        self.extra_cas.push(certificates.into());
+        self
+    }
+
+    /// The longest time that an idle connection is kept; each keeps between four fifths of it and all of it. Zero
+    /// keeps none.
+    pub fn idle_for(mut self, idle_for: Duration) -> Self {
+        self.idle_for = idle_for;
+        self
+    }
+
+    /// The most idle connections to one scheme, host and port; zero keeps none.
+    pub fn idle_per_place_max(mut self, connections: usize) -> Self {
+        self.idle_per_place_max = connections;
+        self
+    }
+
+    /// The most bytes in an answer's head; more is [`Broke::Protocol`](seawall_core::facts::Broke::Protocol).
+    pub fn head_bytes_max(mut self, bytes: usize) -> Self {
+        self.head_bytes_max = bytes;
+        self
+    }
+
+    /// The most headers in an answer; more is [`Broke::Protocol`](seawall_core::facts::Broke::Protocol).
+    pub fn headers_max(mut self, headers: usize) -> Self {
+        self.headers_max = headers;
+        self
+    }
+
+    /// The most bytes in an answer's body, streamed or not; more is
+    /// [`Broke::Protocol`](seawall_core::facts::Broke::Protocol). No bound by default: nothing here holds a body
+    /// unasked.
+    pub fn body_bytes_max(mut self, bytes: u64) -> Self {
+        self.body_bytes_max = bytes;
+        self
+    }
+
+    /// Where the spread of idle times is drawn from; the process's own entropy by default.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Checks the settings and loads the trust.
+    pub fn build(self) -> Result<Transport, TransportError> {
+        let mut http1 = Http1::new();
+        http1.max_header_size(self.head_bytes_max);
+        if self.headers_max != DEFAULT_HEADERS_MAX {
+            http1.max_headers(self.headers_max);
+        }
+        let tls = tls::client_config(&self.extra_cas)?;
+        let seed = self
+            .seed
+            .unwrap_or_else(|| RandomState::new().build_hasher().finish());
+        Ok(Transport {
+            shared: Arc::new(Shared {
+                clock: self.clock.unwrap_or_else(|| Arc::new(TokioClock::new())),
+                http1,
+                tls: Arc::new(tls),
+                pool: Arc::new(Pool::new(self.idle_for, self.idle_per_place_max, seed)),
+                body_bytes_max: self.body_bytes_max,
+            }),
+        })
+    }
+}
+
+/// A transport could not be built from its settings: whoever wrote them must act.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TransportError {
+    /// Extra authorities that cannot be read.
+    #[error("extra authority {nth} cannot be read as a certificate in PEM or DER: {why}")]
+    Ca {
+        /// Which one, counted from 1.
+        nth: usize,
+        /// What the reader said.
+        why: String,
+    },
+    /// The TLS library refused its settings.
+    #[error("TLS cannot be set up: {why}")]
+    Tls {
+        /// What the library said.
+        why: String,
+    },
+}

@@ -1,0 +1,8 @@
+//! The live side of seawall: it sends what the engine of `seawall-core` permits, and tells it what happened.
+//!
+//! [`http`] sends one attempt over HTTP/1.1 and says exactly how it ended; it decides nothing. [`clock`] is the
+//! only place that reads time.
+
+pub mod clock;
+#[cfg(feature = "http")]
+pub mod http;
