@@ -262,3 +262,6 @@ impl AsyncWrite for Socket {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

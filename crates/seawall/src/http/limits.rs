@@ -59,3 +59,6 @@ pub(super) async fn within<F: Future>(clock: &dyn Clock, by: Instant, phase: F) 
     })
     .await
 }
+
+#[cfg(test)]
+mod tests;

@@ -129,10 +129,11 @@ impl Outgoing {
         if host.is_empty() {
             return Err(RequestError::NotAbsolute);
         }
-        if authority.port().is_some() && authority.port_u16().is_none() {
-            return Err(RequestError::Port);
-        }
-        let port = authority.port_u16().unwrap_or(scheme.default_port());
+        // `Authority` reads a port that is out of range as none at all, which would send to the default one.
+        let port = match authority.as_str().strip_prefix(host) {
+            Some("" | ":") => scheme.default_port(),
+            Some(_) | None => authority.port_u16().ok_or(RequestError::Port)?,
+        };
         let shown = if port == scheme.default_port() {
             HeaderValue::from_str(host)
         } else {

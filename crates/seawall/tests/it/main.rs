@@ -1,1 +1,42 @@
-fn main() {}
+//! The HTTP adapter against real sockets: hand-written servers that break on purpose.
+
+#![expect(clippy::unwrap_used, reason = "these are tests")]
+
+mod broken;
+mod clock;
+mod dropped;
+mod hostile;
+mod pooled;
+mod resent;
+mod server;
+mod tls;
+mod whole;
+
+use std::future::Future;
+use std::time::Duration;
+
+use seawall::http::{AttemptLimits, Outgoing, Transport};
+use seawall_core::time::Duration as Length;
+
+/// Limits that no test reaches unless it cranks the clock.
+const LIMITS: AttemptLimits = AttemptLimits {
+    connect: Length::from_secs(5),
+    first_byte: Length::from_secs(60),
+    idle: Length::from_secs(30),
+    total: None,
+};
+
+/// Guards against a hang: far beyond what any test takes, so that no test depends on it.
+async fn soon<F: Future>(what: F) -> F::Output {
+    tokio::time::timeout(Duration::from_secs(30), what)
+        .await
+        .expect("it hangs")
+}
+
+fn transport() -> Transport {
+    Transport::builder().seed(1).build().unwrap()
+}
+
+fn post(url: &str, body: &'static str) -> Outgoing {
+    Outgoing::new(http::Method::POST, url.parse().unwrap()).with_body(body)
+}
