@@ -111,7 +111,7 @@ impl Conn {
             Poll::Ready(())
         })));
         let looked = look.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-        looked.is_ready() && !self.ended && self.sender.is_ready()
+        looked.is_ready() && !self.ended && !self.was_reset() && self.sender.is_ready()
     }
 
     /// Whether the connection became idle after a whole answer, so that another request can use it.
@@ -167,23 +167,46 @@ struct Meter {
 }
 
 impl Meter {
-    fn count<T>(&self, counter: &AtomicU64, met: &Poll<io::Result<T>>, bytes: impl FnOnce(&T) -> usize) {
+    /// Counts what was written. Once the peer takes no more, the rest is thrown away without an error: an answer may
+    /// be on its way (a 413 before the end of the upload), and hyper would drop it for the write's sake. The read
+    /// side tells the end.
+    fn written(&self, met: Poll<io::Result<usize>>, offered: usize) -> Poll<io::Result<usize>> {
         match met {
-            Poll::Ready(Ok(moved)) => {
-                counter.fetch_add(bytes(moved) as u64, Ordering::Relaxed);
+            Poll::Ready(Ok(bytes)) => {
+                self.written.fetch_add(bytes as u64, Ordering::Relaxed);
+                met
             }
-            Poll::Ready(Err(error)) => {
-                let reset = [
-                    io::ErrorKind::ConnectionReset,
-                    io::ErrorKind::ConnectionAborted,
-                    io::ErrorKind::BrokenPipe,
-                ];
-                if reset.contains(&error.kind()) {
-                    self.reset.store(true, Ordering::Relaxed);
-                }
-            }
-            Poll::Pending => {}
+            Poll::Ready(Err(error)) if self.notes_reset(&error) => Poll::Ready(Ok(offered)),
+            Poll::Ready(Err(_)) | Poll::Pending => met,
         }
+    }
+
+    fn flushed(&self, met: Poll<io::Result<()>>) -> Poll<io::Result<()>> {
+        match met {
+            Poll::Ready(Err(error)) if self.notes_reset(&error) => Poll::Ready(Ok(())),
+            Poll::Ready(Ok(()) | Err(_)) | Poll::Pending => met,
+        }
+    }
+
+    fn came(&self, met: &Poll<io::Result<()>>, bytes: usize) {
+        self.read.fetch_add(bytes as u64, Ordering::Relaxed);
+        if let Poll::Ready(Err(error)) = met {
+            self.notes_reset(error);
+        }
+    }
+
+    /// Whether the error says that the peer is gone; kept, because hyper's own error may not say it.
+    fn notes_reset(&self, error: &io::Error) -> bool {
+        let gone = [
+            io::ErrorKind::ConnectionReset,
+            io::ErrorKind::ConnectionAborted,
+            io::ErrorKind::BrokenPipe,
+        ]
+        .contains(&error.kind());
+        if gone {
+            self.reset.store(true, Ordering::Relaxed);
+        }
+        gone
     }
 }
 
@@ -211,7 +234,7 @@ impl AsyncRead for Socket {
             Stream::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
         };
         let came = buf.filled().len() - before;
-        self.meter.count(&self.meter.read, &met, |()| came);
+        self.meter.came(&met, came);
         met
     }
 }
@@ -222,8 +245,7 @@ impl AsyncWrite for Socket {
             Stream::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
             Stream::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
         };
-        self.meter.count(&self.meter.written, &met, |bytes| *bytes);
-        met
+        self.meter.written(met, buf.len())
     }
 
     fn poll_write_vectored(
@@ -235,8 +257,7 @@ impl AsyncWrite for Socket {
             Stream::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
             Stream::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
         };
-        self.meter.count(&self.meter.written, &met, |bytes| *bytes);
-        met
+        self.meter.written(met, bufs.iter().map(|buf| buf.len()).sum())
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -251,8 +272,7 @@ impl AsyncWrite for Socket {
             Stream::Plain(stream) => Pin::new(stream).poll_flush(cx),
             Stream::Tls(stream) => Pin::new(stream).poll_flush(cx),
         };
-        self.meter.count(&self.meter.written, &met, |()| 0);
-        met
+        self.meter.flushed(met)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -26,7 +26,7 @@ pub const DEFAULT_HEADERS_MAX: usize = 100;
 /// Sends attempts. Clones share the idle connections and the TLS session cache; when the last clone goes, every idle
 /// socket is closed. An answer still being read keeps its own socket.
 ///
-/// Needs a tokio runtime with I/O and time; spawns nothing on it.
+/// Needs a tokio runtime with I/O and time; nothing but a name's look-up runs there on its own.
 #[derive(Clone)]
 pub struct Transport {
     pub(super) shared: Arc<Shared>,

@@ -2,6 +2,8 @@
 
 use http::StatusCode;
 use seawall::http::{Answer, Connected, Hold, Resend};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
 use crate::server::{Server, answer, write};
 use crate::{LIMITS, post, soon, transport};
@@ -131,6 +133,40 @@ async fn what_arrives_together_is_handed_on_together() {
     }
     assert_eq!(bytes, 800);
     assert!(chunks < 10, "{chunks} chunks");
+}
+
+#[tokio::test]
+async fn an_answer_before_the_end_of_the_upload_is_an_answer() {
+    // Breaks when the failed write hides the answer: a 413 would be retried as a reset, upload and all.
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let head = async {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        stream.read_u8().await.unwrap();
+        stream
+            .write_all(b"HTTP/1.1 413 X\r\ntransfer-encoding: chunked\r\n\r\n")
+            .await
+            .unwrap();
+        stream
+    };
+    let transport = transport();
+    let out = post(&format!("http://{address}/"), "").with_body(vec![0; 32 << 20]);
+    let (attempted, mut stream) =
+        soon(async { tokio::join!(transport.attempt(&out, &LIMITS, Resend::Never), head) }).await;
+    stream
+        .write_all(b"4\r\ntoo \r\n4\r\nlong\r\n0\r\n\r\n")
+        .await
+        .unwrap();
+    // Closing with unread bytes sends RST; another connection makes the runtime look at its sockets.
+    drop(stream);
+    tokio::net::TcpStream::connect(address).await.unwrap();
+    listener.accept().await.unwrap();
+    let whole = soon(attempted.result.unwrap().collect(8)).await.unwrap();
+    assert_eq!(
+        (whole.status, &whole.body[..]),
+        (StatusCode::PAYLOAD_TOO_LARGE, &b"too long"[..])
+    );
+    assert_eq!(transport.idle_connections(), 0);
 }
 
 #[test]
