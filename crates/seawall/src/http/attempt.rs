@@ -110,9 +110,9 @@ impl Transport {
                 }
                 Ok(Exchange::NeverSent(error)) => Again::after_nothing_left(&error, &conn)?,
                 Ok(Exchange::Broke(error)) => {
-                    Again::after_break(Broken::from_exchange(&error, &conn), resend, told.resent)?
+                    Again::after_break(Broken::from_exchange(&error, &conn), resend)?
                 }
-                Ok(Exchange::Silent) => Again::after_break(Broken::silent(&conn), resend, told.resent)?,
+                Ok(Exchange::Silent) => Again::after_break(Broken::silent(&conn), resend)?,
                 Err(Late) => return Err(late_head(&conn, limits, head_by, total_by)),
             };
             match again {
@@ -180,9 +180,10 @@ impl Again {
         }
     }
 
-    fn after_break(broken: Broken, resend: Resend, resent: bool) -> Result<Self, Broken> {
+    // Once at most without counting: after it the connection is new, and a new one is never stale.
+    fn after_break(broken: Broken, resend: Resend) -> Result<Self, Broken> {
         match resend {
-            Resend::StaleOnce if broken.broke == Broke::ReusedClosed && !resent => Ok(Self::Told),
+            Resend::StaleOnce if broken.broke == Broke::ReusedClosed => Ok(Self::Told),
             Resend::StaleOnce | Resend::Never => Err(broken),
         }
     }

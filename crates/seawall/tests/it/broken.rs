@@ -6,6 +6,7 @@ use seawall::http::{AttemptLimits, Broken, Connected, Outgoing, Resend, Transpor
 use seawall_core::facts::{BodyState, Broke};
 use seawall_core::time::Duration;
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 
 use crate::clock::HandClock;
 use crate::server::{Server, Step, answer, write};
@@ -290,6 +291,38 @@ async fn silence_inside_a_body_is_idle() {
     };
     let broken = late(limits, total, part).await;
     assert_eq!(broken.broke, Broke::Timeout);
+}
+
+#[tokio::test]
+async fn each_chunk_begins_the_idle_limit_anew() {
+    // Breaks when silences add up: a stream of slow but steady events would be cut.
+    let clock = HandClock::default();
+    let transport = Transport::builder()
+        .clock(Arc::new(clock.clone()))
+        .build()
+        .unwrap();
+    let go_on = Arc::new(Notify::new());
+    let word = Arc::clone(&go_on);
+    let server = Server::start(move |_| {
+        let mut steps = vec![write("HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n")];
+        for byte in ["a", "b", "c"] {
+            steps.extend([Step::Await(Arc::clone(&word)), write(byte)]);
+        }
+        steps
+    })
+    .await;
+    let attempted = soon(transport.attempt(&post(&server.url("/"), ""), &LIMITS, Resend::Never)).await;
+    let mut body = attempted.result.unwrap().body;
+    for expected in ["a", "b", "c"] {
+        let cranked = async {
+            clock.awaited().await;
+            clock.crank(Duration::from_secs(20));
+            go_on.notify_one();
+        };
+        let (chunk, ()) = soon(async { tokio::join!(body.chunk(), cranked) }).await;
+        assert_eq!(chunk.unwrap().unwrap(), expected);
+    }
+    assert!(soon(body.chunk()).await.is_none());
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use seawall::http::{Connected, Resend, Transport};
 use seawall_core::time::Duration;
+use tokio::sync::Notify;
 
 use crate::clock::HandClock;
 use crate::server::{Server, Step, answer, write};
@@ -50,14 +51,18 @@ async fn attempts_at_once_have_a_connection_each() {
 #[tokio::test]
 async fn a_connection_that_the_server_closed_is_swept() {
     // Breaks when nobody reads idle sockets: they stay in CLOSE-WAIT until the process runs out of them.
-    let server = Server::start(|_| {
+    let close = Arc::new(Notify::new());
+    let word = Arc::clone(&close);
+    let server = Server::start(move |_| {
         let mut steps = answer(200, "ok");
-        steps.push(Step::Close);
+        steps.extend([Step::Await(Arc::clone(&word)), Step::Close]);
         steps
     })
     .await;
     let transport = transport();
     assert_eq!(connected(&transport, &server).await, Connected::Fresh);
+    assert_eq!(transport.idle_connections(), 1);
+    close.notify_one();
     soon(server.is_alone()).await;
     soon(async {
         while transport.idle_connections() > 0 {

@@ -1,9 +1,14 @@
 //! The one re-send inside an attempt (rule D5).
 
+use std::sync::Arc;
+
 use http::StatusCode;
 use seawall::http::{Attempted, Connected, Resend, Transport};
 use seawall_core::facts::Broke;
+use seawall_core::time::Duration;
+use tokio::sync::Notify;
 
+use crate::clock::HandClock;
 use crate::server::{Server, Step, answer};
 use crate::{LIMITS, post, soon, transport};
 
@@ -124,4 +129,61 @@ async fn a_stale_connection_and_a_misdirection_make_one_re_send() {
     let attempted = after_a_warm_up(&transport(), &server, Resend::StaleOnce).await;
     assert_eq!(attempted.result.unwrap().status, StatusCode::MISDIRECTED_REQUEST);
     assert_eq!(server.seen().len(), 3);
+}
+
+#[tokio::test]
+async fn a_re_send_never_takes_another_kept_connection() {
+    // Breaks when the pool is asked again: what ended one kept connection has often ended them all.
+    for second in [vec![Step::Close], answer(421, "elsewhere")] {
+        let server = Server::start(move |nth| match nth {
+            2 => second.clone(),
+            _ => answer(200, "ok"),
+        })
+        .await;
+        let transport = transport();
+        let out = post(&server.url("/"), "x");
+        let warm = || async {
+            let attempted = transport.attempt(&out, &LIMITS, Resend::Never).await;
+            attempted.result.unwrap().collect(100).await.unwrap();
+        };
+        soon(async { tokio::join!(warm(), warm()) }).await;
+        assert_eq!(transport.idle_connections(), 2);
+        let attempted = soon(transport.attempt(&out, &LIMITS, Resend::StaleOnce)).await;
+        assert!(attempted.resent);
+        assert_eq!(attempted.connected, Connected::Fresh);
+        assert_eq!(server.seen()[3].connection, 2);
+    }
+}
+
+#[tokio::test]
+async fn a_re_send_does_not_begin_the_first_byte_limit_anew() {
+    // Breaks when each send has a limit of its own: an attempt could then take twice what its permit says.
+    let clock = HandClock::default();
+    let transport = Transport::builder()
+        .clock(Arc::new(clock.clone()))
+        .build()
+        .unwrap();
+    let go_on = Arc::new(Notify::new());
+    let word = Arc::clone(&go_on);
+    let server = Server::start(move |nth| match nth {
+        0 => {
+            let mut steps = vec![Step::Await(Arc::clone(&word))];
+            steps.extend(answer(421, "elsewhere"));
+            steps
+        }
+        _ => vec![Step::Hang],
+    })
+    .await;
+    let out = post(&server.url("/"), "x");
+    let cranked = async {
+        server.has_seen(1).await;
+        clock.crank(Duration::from_secs(40));
+        go_on.notify_one();
+        server.has_seen(2).await;
+        clock.crank(Duration::from_secs(20));
+    };
+    let (attempted, ()) =
+        soon(async { tokio::join!(transport.attempt(&out, &LIMITS, Resend::Never), cranked) }).await;
+    assert!(attempted.resent);
+    assert_eq!(attempted.result.unwrap_err().broke, Broke::Timeout);
 }

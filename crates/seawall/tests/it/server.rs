@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio_rustls::TlsAcceptor;
 
 /// What the server does with one request, in order. After the last step it waits for the next request, unless the
@@ -20,6 +20,8 @@ pub(crate) enum Step {
     Reset,
     /// Says nothing until the client goes.
     Hang,
+    /// Says nothing until it is told to go on.
+    Await(Arc<Notify>),
 }
 
 pub(crate) fn write(text: impl AsRef<[u8]>) -> Step {
@@ -180,6 +182,7 @@ impl Server {
                         // Lets the client see this piece apart from the next.
                         tokio::task::yield_now().await;
                     }
+                    Step::Await(word) => word.notified().await,
                     Step::Close => return Ended::Closed,
                     Step::Reset => return Ended::Reset,
                     Step::Hang => {
