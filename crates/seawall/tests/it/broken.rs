@@ -5,7 +5,7 @@ use std::sync::Arc;
 use seawall::http::{AttemptLimits, Broken, Connected, Outgoing, Resend, Transport};
 use seawall_core::facts::{BodyState, Broke};
 use seawall_core::time::Duration;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::Notify;
 
 use crate::clock::HandClock;
@@ -32,9 +32,10 @@ async fn broken_by(steps: impl Fn() -> Vec<Step> + Send + Sync + 'static) -> Bro
 #[tokio::test]
 async fn a_refused_connection_is_refused() {
     // Breaks when a port that nobody listens at is told as a cut: it would then count as maybe sent.
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    drop(listener);
+    // Bound, so that nobody else gets the port meanwhile, and never listening.
+    let bound = TcpSocket::new_v4().unwrap();
+    bound.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = bound.local_addr().unwrap();
     let broken = broken(&format!("http://{address}/")).await;
     assert_eq!((broken.broke, broken.sent_bytes), (Broke::Refused, 0));
 }
