@@ -13,7 +13,7 @@
 //! | Promised | as Ready, with its place kept; what it cannot use it gives back, and the next is woken | – | – | Gone, gives promise, charge; the next is woken |
 //! | Saving | credit → takes charge → Waiting or Ready; none → **Park** | – | – | Gone, gives turn |
 //! | Flying | **InFlight**; a hedge is due and allowed → **Send**, takes place, charge | commit → Streaming; the other attempt has lost | gives place, probe; answer, or none left out → Settled | Gone, gives place, probe |
-//! | Streaming | **InFlight** | – | gives place; the committed one → Settled | Gone, gives place |
+//! | Streaming | **InFlight**, naming the attempt that lost | – | gives place; the committed one → Settled | Gone, gives place |
 //! | Settled | judged by rule N1: **Finish** → Ended; takes charge, **Wait** → Waiting; no credit, may wait → Saving; moves on (K1) → Ready at another candidate | – | a loser: gives place | Gone |
 //! | Ended | the same **Finish** | – | a loser: gives place | Gone |
 //! | Gone | **Finish** `cancelled` | – | – | – |
@@ -292,8 +292,6 @@ impl Call {
                 cause: Cause::Request,
                 ..
             } => return Judgement::End(Reason::Refused { status }),
-            // The server's own "do retry" makes the caller's refusal, and a 403, a failure that may have acted.
-            Outcome::Refused(Refusal::Caller) | Outcome::Denied { latches: false } if told == Some(true) => {}
             Outcome::Refused(Refusal::Caller | Refusal::TooLarge) => {
                 return Judgement::End(Reason::Refused { status });
             }
@@ -303,7 +301,7 @@ impl Call {
         if told == Some(false) {
             return Judgement::End(Reason::ToldNotTo);
         }
-        if self.replay == Replay::Unsafe && self.repeat_may_act_twice(met) {
+        if self.replay == Replay::Unsafe && met.sent == Sent::Maybe {
             return Judgement::End(Reason::MayHaveActed);
         }
         if now >= self.deadline {
@@ -319,16 +317,6 @@ impl Call {
             return Judgement::Leave(Reason::AttemptsSpent { sends: self.sends });
         }
         Judgement::Again
-    }
-
-    /// Whether what was met leaves open that the server acted. A refusal that the server wants repeated does (C5).
-    pub(crate) const fn repeat_may_act_twice(&self, met: &Met) -> bool {
-        match met.outcome {
-            Outcome::Refused(_) | Outcome::Denied { .. } => true,
-            Outcome::Answer | Outcome::Throttled { .. } | Outcome::Failed { .. } => {
-                matches!(met.sent, Sent::Maybe)
-            }
-        }
     }
 
     /// Whether the retry after what was met is charged to the budget (rule G6): all but one that the server invited.
@@ -378,12 +366,7 @@ impl Call {
             return false;
         }
         match &self.met {
-            Some(Met {
-                outcome: Outcome::Refused(_),
-                should_retry: Some(true),
-                ..
-            })
-            | None => true,
+            None => true,
             Some(met) => !matches!(met.outcome, Outcome::Answer | Outcome::Refused(_)),
         }
     }

@@ -292,14 +292,15 @@ impl Engine {
             State::Saving { gate, resume_at } => self.save(now, slot, gate, resume_at),
             State::Flying => self.fly(now, slot),
             State::Streaming => {
-                let reason = call
-                    .out
-                    .iter()
-                    .flatten()
-                    .next()
-                    .map_or(Reason::First, |attempt| attempt.role.reason());
+                let mut out = call.out.iter().flatten();
+                let lost = out
+                    .find(|attempt| call.committed != Some(attempt.number))
+                    .map(|lost| lost.number);
+                let mut out = call.out.iter().flatten();
+                let committed = out.find(|attempt| call.committed == Some(attempt.number));
+                let reason = committed.map_or(Reason::First, |attempt| attempt.role.reason());
                 Some(Verdict {
-                    action: Action::InFlight { hedge_at: None },
+                    action: Action::InFlight { hedge_at: None, lost },
                     reason,
                 })
             }

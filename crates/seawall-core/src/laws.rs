@@ -285,8 +285,9 @@ impl World {
         let domain = known.domains[permit.candidate()];
         let acted = match report.outcome {
             Outcome::Failed { sent, .. } => sent == Sent::Maybe,
-            Outcome::Refused(_) | Outcome::Denied { .. } => report.should_retry == Some(true),
-            Outcome::Answer | Outcome::Throttled { .. } => false,
+            Outcome::Answer | Outcome::Refused(_) | Outcome::Denied { .. } | Outcome::Throttled { .. } => {
+                false
+            }
         };
         if acted && known.acted_in.is_none() {
             known.acted_in = Some(domain);

@@ -189,7 +189,8 @@ pub struct Report {
     pub outcome: Outcome,
     /// The status that was answered, 0 where there was none.
     pub status: u16,
-    /// What `x-should-retry` or `stripe-should-retry` said (rule C5).
+    /// What `x-should-retry` or `stripe-should-retry` said (rule C5). The classification table has heard a `true`: it
+    /// made a refusal a failure. The engine hears a `false`.
     pub should_retry: Option<bool>,
     /// What the attempt used.
     pub usage: Usage,

@@ -48,6 +48,8 @@ pub enum Action {
     InFlight {
         /// When a second attempt may go beside the first.
         hedge_at: Option<Instant>,
+        /// The attempt that lost when the other was committed: drop it, which abandons it, and poll again.
+        lost: Option<u32>,
     },
     /// The call is over.
     Finish {

@@ -231,7 +231,10 @@ impl Engine {
             }
             Some(_) | None => {
                 return Some(Verdict {
-                    action: Action::InFlight { hedge_at: None },
+                    action: Action::InFlight {
+                        hedge_at: None,
+                        lost: None,
+                    },
                     reason,
                 });
             }
@@ -241,7 +244,10 @@ impl Engine {
                 self.agenda.arm(slot, due);
             }
             return Some(Verdict {
-                action: Action::InFlight { hedge_at: Some(due) },
+                action: Action::InFlight {
+                    hedge_at: Some(due),
+                    lost: None,
+                },
                 reason,
             });
         }
@@ -257,7 +263,10 @@ impl Engine {
             return self.send(now, slot, leg, Beside::First(paid));
         }
         Some(Verdict {
-            action: Action::InFlight { hedge_at: None },
+            action: Action::InFlight {
+                hedge_at: None,
+                lost: None,
+            },
             reason,
         })
     }

@@ -25,6 +25,10 @@ impl Engine {
         call.committed = Some(permit.attempt);
         call.state = State::Streaming;
         self.agenda.disarm(slot);
+        if self.calls[slot as usize].attempts_out() > 1 {
+            // Its driver is to be told which attempt has lost.
+            self.agenda.make_ready(slot);
+        }
         let Some(mut attempt) = self.calls[slot as usize].out[place].take() else {
             return;
         };
@@ -221,7 +225,7 @@ impl Engine {
             _ => true,
         };
         let met = Met::of(now, report);
-        if may_have_acted(&met, call, report) {
+        if met.sent == Sent::Maybe {
             call.acted_in = Some(call.legs[usize::from(attempt.leg)].candidate.dedup);
         }
         if lost {
@@ -282,16 +286,5 @@ const fn evidence(report: &Report) -> Evidence {
         Outcome::Failed { .. } if matches!(report.status, 409 | 421 | 425) => Evidence::Answered,
         Outcome::Failed { .. } => Evidence::Failure,
         Outcome::Refused(_) | Outcome::Throttled { .. } | Outcome::Denied { .. } => Evidence::Answered,
-    }
-}
-
-/// Whether the server may have acted on the attempt without a definite answer.
-fn may_have_acted(met: &Met, call: &Call, report: &Report) -> bool {
-    match report.outcome {
-        Outcome::Refused(_) | Outcome::Denied { .. } => {
-            report.should_retry == Some(true) && call.repeat_may_act_twice(met)
-        }
-        Outcome::Throttled { .. } | Outcome::Failed { .. } => met.sent == Sent::Maybe,
-        Outcome::Answer => false,
     }
 }
