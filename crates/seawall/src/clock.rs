@@ -61,17 +61,8 @@ impl Clock for TokioClock {
         Instant::START.after(elapsed.into())
     }
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the clock that everything else reads dates through"
-    )]
     fn wall(&self) -> Wall {
-        let now = SystemTime::now();
-        let unix_ms = match now.duration_since(SystemTime::UNIX_EPOCH) {
-            Ok(after) => i64::try_from(after.as_millis()).unwrap_or(i64::MAX),
-            Err(before) => i64::try_from(before.duration().as_millis()).map_or(i64::MIN, |ms| -ms),
-        };
-        Wall::from_unix_ms(unix_ms)
+        host_wall()
     }
 
     fn sleep_until(&self, at: Instant) -> Sleep {
@@ -81,4 +72,15 @@ impl Clock for TokioClock {
             Some(_) | None => Box::pin(std::future::pending()),
         }
     }
+}
+
+/// The host's date.
+#[expect(clippy::disallowed_methods, reason = "this is where clocks read dates")]
+pub(crate) fn host_wall() -> Wall {
+    let now = SystemTime::now();
+    let unix_ms = match now.duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(after) => i64::try_from(after.as_millis()).unwrap_or(i64::MAX),
+        Err(before) => i64::try_from(before.duration().as_millis()).map_or(i64::MIN, |ms| -ms),
+    };
+    Wall::from_unix_ms(unix_ms)
 }

@@ -3,6 +3,10 @@
 //! [`http`] sends one attempt over HTTP/1.1 and says exactly how it ended; it decides nothing. [`clock`] is the
 //! only place that reads time.
 
+pub mod blocking;
 pub mod clock;
+pub mod crank;
+pub mod drive;
 #[cfg(feature = "http")]
 pub mod http;
+pub mod hub;

@@ -10,6 +10,7 @@ mod pooled;
 mod resent;
 mod server;
 mod tls;
+mod trace;
 mod whole;
 
 use std::future::Future;

@@ -1,0 +1,123 @@
+//! The same loop on a plain thread.
+//!
+//! [`block_on`] runs a call's future on the thread that wants its answer, parked in between; [`StdClock`] is the
+//! clock for it, whose timers are the park's own time limit. No runtime, no helper thread.
+
+use crate::clock::{Clock, Sleep, host_wall};
+use seawall_core::time::{Duration, Instant, Wall};
+use std::cell::Cell;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
+
+thread_local! {
+    /// When the future that this thread runs wants to be polled again at the latest.
+    static WAKE_AT: Cell<Instant> = const { Cell::new(Instant::NEVER) };
+}
+
+/// The host's monotonic clock, counting from its construction, for futures that [`block_on`] runs.
+#[derive(Clone, Copy, Debug)]
+pub struct StdClock {
+    began: std::time::Instant,
+}
+
+impl StdClock {
+    /// A clock that begins now.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is a clock that others read time through"
+    )]
+    pub fn new() -> Self {
+        Self {
+            began: std::time::Instant::now(),
+        }
+    }
+}
+
+impl Default for StdClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clock for StdClock {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is a clock that others read time through"
+    )]
+    fn now(&self) -> Instant {
+        Instant::START.after(
+            std::time::Instant::now()
+                .saturating_duration_since(self.began)
+                .into(),
+        )
+    }
+
+    fn wall(&self) -> Wall {
+        host_wall()
+    }
+
+    fn sleep_until(&self, at: Instant) -> Sleep {
+        Box::pin(ParkUntil { clock: *self, at })
+    }
+}
+
+/// Ends when the clock says so; tells the park how long it may be.
+struct ParkUntil {
+    clock: StdClock,
+    at: Instant,
+}
+
+impl Future for ParkUntil {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<()> {
+        if self.clock.now() >= self.at {
+            return Poll::Ready(());
+        }
+        WAKE_AT.set(WAKE_AT.get().min(self.at));
+        Poll::Pending
+    }
+}
+
+/// Runs `future` to its end on this thread, which is parked while there is nothing to do. Its timers must be those
+/// of `clock`, or wake it themselves.
+pub fn block_on<T>(clock: &StdClock, future: impl Future<Output = T>) -> T {
+    let parked = Arc::new(Parked {
+        thread: std::thread::current(),
+        woken: AtomicBool::new(false),
+    });
+    let waker = Waker::from(Arc::clone(&parked));
+    let mut context = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    loop {
+        let outer = WAKE_AT.replace(Instant::NEVER);
+        let polled = future.as_mut().poll(&mut context);
+        let wake_at = WAKE_AT.replace(outer);
+        if let Poll::Ready(value) = polled {
+            return value;
+        }
+        while !parked.woken.swap(false, Ordering::Acquire) {
+            let left = wake_at.since(clock.now());
+            match wake_at {
+                Instant::NEVER => std::thread::park(),
+                _ if left == Duration::ZERO => break,
+                _ => std::thread::park_timeout(left.into()),
+            }
+        }
+    }
+}
+
+struct Parked {
+    thread: Thread,
+    woken: AtomicBool,
+}
+
+impl Wake for Parked {
+    fn wake(self: Arc<Self>) {
+        self.woken.store(true, Ordering::Release);
+        self.thread.unpark();
+    }
+}

@@ -1,0 +1,127 @@
+//! A clock that is cranked by hand: hours pass in microseconds, and two runs are the same to the byte.
+
+use crate::clock::{Clock, Sleep};
+use seawall_core::time::{Duration, Instant, Wall};
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+/// A clock that stands still until somebody cranks it. Clones are the same clock.
+///
+/// ```
+/// use seawall::clock::Clock;
+/// use seawall::crank::CrankedClock;
+/// use seawall_core::time::Duration;
+/// let clock = CrankedClock::new();
+/// clock.advance(Duration::from_secs(3_600));
+/// assert_eq!(clock.now().to_string(), "1h");
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct CrankedClock {
+    crank: Arc<Mutex<Crank>>,
+}
+
+#[derive(Debug, Default)]
+struct Crank {
+    now: Instant,
+    began: u64,
+    /// By time, then in the order in which they began to wait.
+    sleepers: BTreeMap<(Instant, u64), Waker>,
+}
+
+impl CrankedClock {
+    /// A clock at its start. Its date is 2026-01-01.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Turns to the next time that somebody waits for, and wakes the one that began to wait for it first. `None`
+    /// where nobody waits.
+    pub fn step(&self) -> Option<Instant> {
+        let (at, waker) = {
+            let mut crank = self.lock();
+            let ((at, _), waker) = crank.sleepers.pop_first()?;
+            crank.now = crank.now.max(at);
+            (at, waker)
+        };
+        waker.wake();
+        Some(at)
+    }
+
+    /// Turns by this much, waking whoever waits for a time on the way, in order.
+    pub fn advance(&self, length: Duration) {
+        let end = self.now().after(length);
+        while self
+            .lock()
+            .sleepers
+            .first_key_value()
+            .is_some_and(|((at, _), _)| *at <= end)
+        {
+            self.step();
+        }
+        let mut crank = self.lock();
+        crank.now = crank.now.max(end);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Crank> {
+        self.crank.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Clock for CrankedClock {
+    fn now(&self) -> Instant {
+        self.lock().now
+    }
+
+    fn wall(&self) -> Wall {
+        const NEW_YEAR_2026_MS: i64 = 1_767_225_600_000;
+        let passed = i64::try_from(self.now().since(Instant::START).as_millis()).unwrap_or(i64::MAX);
+        Wall::from_unix_ms(NEW_YEAR_2026_MS.saturating_add(passed))
+    }
+
+    fn sleep_until(&self, at: Instant) -> Sleep {
+        Box::pin(Cranked {
+            clock: self.clone(),
+            at,
+            key: None,
+        })
+    }
+}
+
+/// A wait for a cranked clock; whoever stops waiting is forgotten.
+struct Cranked {
+    clock: CrankedClock,
+    at: Instant,
+    key: Option<(Instant, u64)>,
+}
+
+impl Future for Cranked {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let clock = self.clock.clone();
+        let mut crank = clock.lock();
+        if crank.now >= self.at {
+            return Poll::Ready(());
+        }
+        if self.at == Instant::NEVER {
+            return Poll::Pending;
+        }
+        let key = self.key.unwrap_or_else(|| {
+            crank.began += 1;
+            (self.at, crank.began)
+        });
+        self.key = Some(key);
+        crank.sleepers.insert(key, context.waker().clone());
+        Poll::Pending
+    }
+}
+
+impl Drop for Cranked {
+    fn drop(&mut self) {
+        if let Some(key) = self.key {
+            self.clock.lock().sleepers.remove(&key);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The loop that drives one call: ask the engine, do what it says, tell it what happened.
+//!
+//! There is one loop. On a runtime it is a future like any other; [`block_on`](crate::blocking::block_on) runs the
+//! same one on a plain thread; a simulator calls the same engine from a heap of events. From one seed all three
+//! print the same trace, byte for byte.
+
+use crate::hub::{CallGuard, Hub, Landed, Leave};
+use seawall_core::call::Spec;
+use seawall_core::reason::Reason;
+use seawall_core::time::Instant;
+use seawall_core::verdict::Action;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// Why.
+    pub reason: Reason,
+    /// Whether this is a write that may have acted and got no definite answer (rule E2).
+    pub unknown: bool,
+    /// When it could be worth coming back.
+    pub retry_at: Option<Instant>,
+    /// Attempts that were sent.
+    pub sends: u32,
+}
+
+/// Drives one call to its end. `send` makes the future of one attempt, which lands with a report; `on_landed` is
+/// given what each attempt brought, in the order in which they ended.
+///
+/// Dropping the future at any point abandons what is out and ends the call.
+pub async fn drive<'s, T, F>(
+    hub: &Arc<Hub>,
+    spec: impl FnOnce(Instant) -> Spec<'s>,
+    mut send: impl FnMut(Leave) -> F,
+    mut on_landed: impl FnMut(T),
+) -> Finished
+where
+    F: Future<Output = Landed<T>>,
+{
+    let (call, mut verdict) = hub.begin(spec);
+    let mut flights = Flights {
+        call: &call,
+        out: [None, None],
+    };
+    loop {
+        verdict = match verdict.action {
+            Action::Send(permit) => {
+                let attempt = permit.attempt();
+                flights.add(attempt, Box::pin(send(call.leave(permit))));
+                call.poll()
+            }
+            Action::InFlight {
+                lost: Some(attempt), ..
+            } => {
+                flights.drop_lost(attempt);
+                call.poll()
+            }
+            Action::InFlight { hedge_at, lost: None } => match flights.next(hedge_at).await {
+                Some(Landed { leave, report, value }) => {
+                    let verdict = call.settle_and_poll(leave, report);
+                    on_landed(value);
+                    verdict
+                }
+                None => call.poll(),
+            },
+            Action::Wait(at) => {
+                call.turn(at).await;
+                call.poll()
+            }
+            Action::Park { until } => {
+                call.turn(until).await;
+                call.poll()
+            }
+            Action::Finish { unknown, retry_at } => {
+                let reason = verdict.reason;
+                // What is still out has lost: it is abandoned before the call ends.
+                drop(flights);
+                let sends = call.end().sends;
+                return Finished {
+                    reason,
+                    unknown,
+                    retry_at,
+                    sends,
+                };
+            }
+        };
+    }
+}
+
+/// The attempts of one call that are out.
+struct Flights<'a, F> {
+    call: &'a CallGuard,
+    out: [Option<(u32, Pin<Box<F>>)>; 2],
+}
+
+impl<T, F: Future<Output = Landed<T>>> Flights<'_, F> {
+    fn add(&mut self, attempt: u32, flight: Pin<Box<F>>) {
+        let place = self.out.iter_mut().find(|place| place.is_none());
+        *place.expect("the engine has two attempts of a call out at the most") = Some((attempt, flight));
+    }
+
+    /// Drops the attempt of this number, which abandons it.
+    fn drop_lost(&mut self, attempt: u32) {
+        for place in &mut self.out {
+            if place.as_ref().is_some_and(|(number, _)| *number == attempt) {
+                *place = None;
+            }
+        }
+    }
+
+    /// The next attempt that lands; `None` when it is time to ask: about a hedge, or about which of two has lost.
+    async fn next(&mut self, hedge_at: Option<Instant>) -> Option<Landed<T>> {
+        let both = self.out.iter().all(Option::is_some);
+        let until = if both { Some(Instant::NEVER) } else { hedge_at };
+        let mut turn = until.map(|at| self.call.turn(at));
+        let out = &mut self.out;
+        std::future::poll_fn(move |context: &mut Context<'_>| {
+            for place in out.iter_mut() {
+                if let Some((_, flight)) = place
+                    && let Poll::Ready(landed) = flight.as_mut().poll(context)
+                {
+                    *place = None;
+                    return Poll::Ready(Some(landed));
+                }
+            }
+            match &mut turn {
+                Some(turn) => Pin::new(turn).poll(context).map(|()| None),
+                None => Poll::Pending,
+            }
+        })
+        .await
+    }
+}

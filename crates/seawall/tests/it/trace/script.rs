@@ -1,0 +1,314 @@
+//! Scripts: gates, calls, what their attempts meet and when callers leave, as text.
+//!
+//! ```text
+//! gate main concurrency=1                       # gates are numbered in order; policy words follow
+//! call at=0ms route=main,spare replay=keyed     # calls are numbered from 1; `keep retries=1` words change its policy
+//!   50ms 503 | 20ms commit 30ms cut             # its attempts, in order; the last one repeats
+//! leave 1 at=70ms                               # call 1's caller leaves
+//! ```
+
+use seawall_core::call::{Candidate, DedupId};
+use seawall_core::engine::Engine;
+use seawall_core::facts::Replay;
+use seawall_core::gate::{GateId, GateKey};
+use seawall_core::latch::CredentialId;
+use seawall_core::outcome::{Cause, Hint, HintSource, Outcome, Refusal, Report, Sent};
+use seawall_core::policy::{CallPolicy, Jitter, OnEmpty, OnOpen, PolicyBuilder, Preset};
+use seawall_core::time::{Duration, Instant};
+use seawall_core::trace::Recording;
+
+pub(super) struct Script {
+    gates: Vec<(String, PolicyBuilder, Option<String>)>,
+    pub(super) calls: Vec<CallScript>,
+    pub(super) leaves: Vec<(usize, Instant)>,
+}
+
+#[derive(Clone)]
+pub(super) struct CallScript {
+    pub(super) at: Instant,
+    route: Vec<String>,
+    replay: Replay,
+    pub(super) policy: CallPolicy,
+    deadline: Option<Duration>,
+    nth: u32,
+    once: bool,
+    attempts: Vec<Vec<Moment>>,
+}
+
+/// After `after`, this happens to an attempt.
+#[derive(Clone, Copy)]
+pub(super) struct Moment {
+    pub(super) after: Duration,
+    pub(super) what: Happens,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Happens {
+    Commits,
+    /// Another call's caller leaves, here and now.
+    Kills(usize),
+    Lands(Report),
+}
+
+/// A call ready to begin.
+pub(super) struct Ready {
+    pub(super) route: Vec<Candidate>,
+    pub(super) script: CallScript,
+}
+
+impl Script {
+    pub(super) fn parse(text: &str) -> Self {
+        let mut script = Self {
+            gates: Vec::new(),
+            calls: Vec::new(),
+            leaves: Vec::new(),
+        };
+        for line in text
+            .lines()
+            .map(|line| line.split('#').next().unwrap_or("").trim())
+        {
+            let mut words = line.split_whitespace();
+            match words.next() {
+                None => {}
+                Some("gate") => script.gate(words),
+                Some("call") => script.call(words),
+                Some("leave") => {
+                    let call: usize = words.next().expect("which call").parse().expect("a number");
+                    let at = words
+                        .next()
+                        .and_then(|word| word.strip_prefix("at="))
+                        .expect("at=");
+                    script.leaves.push((call - 1, Instant::START + duration(at)));
+                }
+                Some(_) => {
+                    let call = script.calls.last_mut().expect("attempts follow their call");
+                    call.attempts = line.split('|').map(attempt).collect();
+                }
+            }
+        }
+        script
+    }
+
+    fn gate<'t>(&mut self, mut words: impl Iterator<Item = &'t str>) {
+        let name = words.next().expect("a gate has a name").to_owned();
+        let mut parent = None;
+        let mut builder = PolicyBuilder::from_preset(Preset::Default)
+            .breaker(None)
+            .budget(None);
+        for word in words {
+            match word.split_once('=').expect("key=value") {
+                ("parent", name) => parent = Some(name.to_owned()),
+                (key, value) => builder = gate_word(builder, key, value),
+            }
+        }
+        self.gates.push((name, builder, parent));
+    }
+
+    fn call<'t>(&mut self, words: impl Iterator<Item = &'t str>) {
+        let mut builder = PolicyBuilder::from_preset(Preset::Default)
+            .jitter(Jitter::None)
+            .backoff_base(Duration::from_millis(100));
+        let mut call = CallScript {
+            at: Instant::START,
+            route: vec![self.gates[0].0.clone()],
+            replay: Replay::Idempotent,
+            policy: builder.build().expect("the script's own default").call,
+            deadline: None,
+            nth: 1,
+            once: false,
+            attempts: vec![attempt("10ms answer")],
+        };
+        for word in words {
+            match word.split_once('=').unwrap_or((word, "")) {
+                ("at", at) => call.at = Instant::START + duration(at),
+                ("route", route) => call.route = route.split(',').map(str::to_owned).collect(),
+                ("replay", name) => call.replay = Replay::named(name).expect("a replay"),
+                ("deadline", length) => call.deadline = Some(duration(length)),
+                ("nth", n) => call.nth = n.parse().expect("a number"),
+                ("once", _) => call.once = true,
+                (key, value) => builder = call_word(builder, key, value),
+            }
+        }
+        call.policy = builder.build().expect("a policy in range").call;
+        self.calls.push(call);
+    }
+
+    /// An engine with the script's gates, and its calls with their routes.
+    pub(super) fn begin(&self, seed: u64) -> (Engine, Vec<Ready>) {
+        let mut engine = Engine::new(seed, Recording::On);
+        let mut gates: Vec<(String, GateId)> = Vec::new();
+        for (number, (name, builder, parent)) in (0_u64..).zip(&self.gates) {
+            let policy = builder.build().expect("a policy in range").gate;
+            let parent = parent.as_ref().map(|name| find(&gates, name));
+            let parents: Vec<GateId> = parent.into_iter().collect();
+            let gate = engine.configure(Instant::START, GateKey(number), &policy, &parents, None);
+            gates.push((name.clone(), gate.expect("few gates")));
+        }
+        let ready = self.calls.iter().map(|script| {
+            let route = script.route.iter().map(|name| candidate(&gates, name)).collect();
+            Ready {
+                route,
+                script: script.clone(),
+            }
+        });
+        let ready = ready.collect();
+        (engine, ready)
+    }
+}
+
+impl Ready {
+    pub(super) fn spec(&self, now: Instant) -> seawall_core::call::Spec<'_> {
+        let script = &self.script;
+        let mut spec = seawall_core::call::Spec::new(now, &self.route, &script.policy, script.replay);
+        if let Some(deadline) = script.deadline {
+            spec.deadline = now + deadline;
+        }
+        (spec.nth, spec.once) = (script.nth, script.once);
+        spec
+    }
+
+    /// What attempt `number` (from 1) meets.
+    pub(super) fn attempt(&self, number: u32) -> &[Moment] {
+        let last = self.script.attempts.len() - 1;
+        &self.script.attempts[last.min(number as usize - 1)]
+    }
+}
+
+fn find(gates: &[(String, GateId)], name: &str) -> GateId {
+    gates
+        .iter()
+        .find(|(known, _)| known == name)
+        .expect("a gate of the script")
+        .1
+}
+
+/// `main`, `main/domain`, `main/domain/window`, `main!` (with credential 1).
+fn candidate(gates: &[(String, GateId)], text: &str) -> Candidate {
+    let (text, credential) = text.strip_suffix('!').map_or((text, 0), |text| (text, 1));
+    let mut parts = text.split('/');
+    let gate = find(gates, parts.next().unwrap_or(text));
+    let number = |part: Option<&str>| part.map(|part| part.parse::<u32>().expect("a number"));
+    let domain = number(parts.next());
+    Candidate {
+        credential: (CredentialId(credential), 1),
+        honours_keys: true,
+        dedup: DedupId(domain.unwrap_or(gate.number())),
+        window: number(parts.next()).unwrap_or(0),
+        gate,
+    }
+}
+
+fn gate_word(builder: PolicyBuilder, key: &str, value: &str) -> PolicyBuilder {
+    let number = || value.parse::<u32>().expect("a number");
+    match key {
+        "concurrency" => builder.concurrency(Some(number())),
+        "queue" => builder.queue(number()),
+        "budget" => builder.edit_budget(|b| b.ratio_per_mille(number()).floor_milli(0)),
+        "floor" => builder.edit_budget(|b| b.floor_milli(u64::from(number()))),
+        "on_empty" => builder.edit_budget(|b| {
+            b.on_empty(if value == "wait" {
+                OnEmpty::Wait
+            } else {
+                OnEmpty::Stop
+            })
+            .floor_milli(100)
+        }),
+        "breaker" => builder.edit_breaker(|b| b.consecutive(number())),
+        "probes" => builder.edit_breaker(|b| b.probes(number())),
+        "on_open" => builder.edit_breaker(|b| {
+            b.on_open(if value == "wait" {
+                OnOpen::Wait
+            } else {
+                OnOpen::Fail
+            })
+        }),
+        _ => panic!("no such gate word: {key}"),
+    }
+}
+
+fn call_word(builder: PolicyBuilder, key: &str, value: &str) -> PolicyBuilder {
+    let number = || value.parse::<u32>().expect("a number");
+    match key {
+        "retries" => builder.retries(number()),
+        "fallbacks" => builder.fallbacks(number()),
+        "tries" => builder.tries(number()),
+        "patience" => builder.patience(duration(value)),
+        "backoff" => builder.backoff_base(duration(value)),
+        "jitter" => builder.jitter(match value {
+            "full" => Jitter::Full,
+            "decorrelated" => Jitter::Decorrelated,
+            _ => panic!("no such jitter: {value}"),
+        }),
+        "hints" => builder.hints_max(duration(value)),
+        "hedge" => builder.hedge_after(duration(value)),
+        "throttled" => builder.throttled_counts(value == "counts"),
+        _ => panic!("no such call word: {key}"),
+    }
+}
+
+fn attempt(text: &str) -> Vec<Moment> {
+    let mut words = text.split_whitespace();
+    let mut moments = Vec::new();
+    while let (Some(after), Some(what)) = (words.next(), words.next()) {
+        let what = match what {
+            "commit" => Happens::Commits,
+            what if what.starts_with("kills-") => {
+                let call: usize = what["kills-".len()..].parse().expect("which call");
+                Happens::Kills(call - 1)
+            }
+            what => Happens::Lands(report(what)),
+        };
+        moments.push(Moment {
+            after: duration(after),
+            what,
+        });
+    }
+    moments
+}
+
+/// `answer`, `503`, `503+2s` (with a hint that cools), `500~1s` (with one that does not), `429`, `400!true` (told to).
+fn report(text: &str) -> Report {
+    let (text, told) = match text.split_once('!') {
+        Some((text, told)) => (text, Some(told == "true")),
+        None => (text, None),
+    };
+    let (what, hint) = match text.split_once(['+', '~']) {
+        Some((what, wait)) => {
+            let cools = text.contains('+');
+            (
+                what,
+                Some(Hint {
+                    wait: duration(wait),
+                    cools,
+                    source: HintSource::RetryAfter,
+                }),
+            )
+        }
+        None => (text, None),
+    };
+    let failed = |cause, sent| Outcome::Failed { cause, sent, hint };
+    let outcome = match what {
+        "answer" => Outcome::Answer,
+        "429" => Outcome::Throttled { hint },
+        "400" => Outcome::Refused(Refusal::Caller),
+        "401" => Outcome::Denied { latches: true },
+        "403" => Outcome::Denied { latches: false },
+        "quota" => Outcome::Refused(Refusal::QuotaSpent),
+        "context" => Outcome::Refused(Refusal::ContextTooLong),
+        "unconnected" => failed(Cause::Connect, Sent::No),
+        "cut" => failed(Cause::Cut, Sent::Maybe),
+        "timeout" => failed(Cause::Timeout, Sent::Maybe),
+        "503" if hint.is_some() => failed(Cause::Status, Sent::NotDone),
+        "500" | "503" => failed(Cause::Status, Sent::Maybe),
+        _ => panic!("no such outcome: {what}"),
+    };
+    Report {
+        should_retry: told,
+        status: what.parse().unwrap_or(0),
+        ..Report::of(outcome)
+    }
+}
+
+fn duration(text: &str) -> Duration {
+    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+}
