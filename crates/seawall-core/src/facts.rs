@@ -60,6 +60,12 @@ impl Headers for [(&str, &[u8])] {
     }
 }
 
+impl<H: Headers + ?Sized> Headers for &H {
+    fn get(&self, name: &str) -> Option<&[u8]> {
+        (**self).get(name)
+    }
+}
+
 /// What became of an attempt's answer body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BodyState {

@@ -19,12 +19,14 @@ mod cooldown;
 pub mod engine;
 pub mod facts;
 pub mod gate;
+pub mod hint;
 pub mod latch;
 #[cfg(any(test, feature = "laws"))]
 pub mod laws;
 mod limiter;
 pub mod outcome;
 pub mod policy;
+pub mod profile;
 mod queue;
 pub mod reason;
 mod ring;
