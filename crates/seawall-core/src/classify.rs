@@ -1,4 +1,4 @@
-//! Facts → outcome: the classification table (rules D1 to D4, parsing of C5, C6's `cools`).
+//! Facts → outcome: the classification table (rules D1 to D4, C5, C6's `cools`).
 //!
 //! What can go wrong: a write is repeated because a status was thought harmless, a call is given up because one
 //! was thought final, money is burnt on a quota that is gone, and a body that could not be read decides what its
@@ -118,14 +118,18 @@ pub fn classify(profile: &Profile, overrides: &[Override], facts: &Facts<'_>) ->
         (Some(status), None) => table.answered(status, overrides),
         (None, None) => MALFORMED,
     };
+    let should_retry = match should_retry(facts) {
+        _ if table.pushed_back => Some(false),
+        said => said,
+    };
+    let outcome = match should_retry {
+        Some(true) => table.invited(outcome),
+        Some(false) | None => outcome,
+    };
     let report = Report {
         outcome,
         status: facts.status.unwrap_or(0),
-        should_retry: if table.pushed_back {
-            Some(false)
-        } else {
-            should_retry(facts)
-        },
+        should_retry,
         usage: Usage::NONE,
         resent: false,
     };
@@ -271,6 +275,17 @@ impl Table<'_> {
             cause: Cause::Status,
             sent,
             hint,
+        }
+    }
+
+    /// What the server's own "do retry" makes of an outcome (rule C5): a refusal of the caller, and a 403, become a
+    /// failure that may have acted.
+    fn invited(&mut self, outcome: Outcome) -> Outcome {
+        match (outcome, self.facts.status) {
+            (Outcome::Refused(Refusal::Caller | Refusal::TooLarge), Some(status))
+            | (Outcome::Denied { .. }, Some(status @ 403)) => self.failed_with(status, Sent::Maybe),
+            (Outcome::Refused(_) | Outcome::Denied { .. }, _)
+            | (Outcome::Answer | Outcome::Throttled { .. } | Outcome::Failed { .. }, _) => outcome,
         }
     }
 

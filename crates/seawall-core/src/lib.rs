@@ -15,6 +15,7 @@ pub mod backoff;
 pub mod breaker;
 pub mod budget;
 pub mod call;
+pub mod caller;
 pub mod classify;
 mod cooldown;
 pub mod engine;

@@ -413,6 +413,44 @@ fn the_servers_word_on_retrying_is_exact() {
 }
 
 #[test]
+fn an_invitation_turns_a_refusal_into_a_failure() {
+    // Stainless SDKs retry even a 400 that says so; a hint beside it must hold, and money that is gone stays gone.
+    let given = [("x-should-retry", b"true".as_slice()), ("retry-after", b"7")];
+    for (status, body, expected) in [
+        (200, BodyFacts::default(), "answer"),
+        (400, BodyFacts::default(), "failed status maybe holds 7s"),
+        (404, BodyFacts::default(), "failed status maybe holds 7s"),
+        (403, BodyFacts::default(), "failed status maybe holds 7s"),
+        (401, BodyFacts::default(), "denied latches"),
+        (407, BodyFacts::default(), "denied"),
+        (429, code("insufficient_quota"), "refused QuotaSpent"),
+        (400, code("context_length_exceeded"), "refused ContextTooLong"),
+        (429, BodyFacts::default(), "throttled cools 7s"),
+        (501, BodyFacts::default(), "failed status maybe holds 7s"),
+    ] {
+        let provider = Some(Provider::OpenAi);
+        let case = Case {
+            provider,
+            status: Some(status),
+            headers: &given,
+            body,
+            ..Case::default()
+        };
+        assert_eq!(
+            met(&case, &[]),
+            format!("{expected} should-retry=true"),
+            "{status} {body:?}"
+        );
+    }
+    let case = Case {
+        headers: &given,
+        broke: Some(Broke::BadCertificate),
+        ..Case::default()
+    };
+    assert_eq!(met(&case, &[]), "failed request no should-retry=true");
+}
+
+#[test]
 fn a_users_own_word_stands_before_the_table() {
     // Overrides that leak beyond what they name would change other statuses unseen.
     let rule = |status, code: Option<&str>, class| Override {
