@@ -6,6 +6,7 @@
 //! decides nothing: the status does.
 
 use crate::facts::{BodyFacts, Facts, Replay};
+use crate::verdict::Endpoint;
 
 /// A provider whose dialect is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -198,15 +199,6 @@ enum Keys {
     Ignored,
 }
 
-/// What kind of call an endpoint takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Endpoint {
-    /// A model is asked; a repeat costs money but changes nothing, and an answer may take minutes.
-    Inference,
-    /// Anything else.
-    Other,
-}
-
 /// What an adapter read from a request, as far as it decides whether a repeat is safe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequestFacts {
@@ -227,20 +219,13 @@ pub const KEY_HEADER: &str = "idempotency-key";
 
 impl Profile {
     /// What kind of call this is: decides the default limits (rules F1 and F2).
-    pub fn endpoint(&self, method: &str, path: &str) -> Endpoint {
-        let path = trimmed(path);
-        let verb = path.rsplit('/').next().unwrap_or(path);
-        let known = |end: &&str| {
-            if end.starts_with(':') {
-                verb.ends_with(*end)
-            } else {
-                path.ends_with(*end)
-            }
-        };
-        if method == "POST" && self.endpoints.iter().any(known) {
-            Endpoint::Inference
+    pub fn endpoint(&self, method: &str, path: &str, request: RequestFacts) -> Endpoint {
+        if !self.is_inference(method, path) {
+            Endpoint::General
+        } else if request.stream || trimmed(path).ends_with(":streamGenerateContent") {
+            Endpoint::InferenceStream
         } else {
-            Endpoint::Other
+            Endpoint::Inference
         }
     }
 
@@ -265,10 +250,24 @@ impl Profile {
             }
         }
         let acts = request.conversation || request.background || request.acting_tool;
-        match self.endpoint(method, path) {
-            Endpoint::Inference if !acts => Replay::Declared,
-            Endpoint::Inference | Endpoint::Other => Replay::Unsafe,
+        if self.is_inference(method, path) && !acts {
+            Replay::Declared
+        } else {
+            Replay::Unsafe
         }
+    }
+
+    fn is_inference(&self, method: &str, path: &str) -> bool {
+        let path = trimmed(path);
+        let verb = path.rsplit('/').next().unwrap_or(path);
+        let known = |end: &&str| {
+            if end.starts_with(':') {
+                verb.ends_with(*end)
+            } else {
+                path.ends_with(*end)
+            }
+        };
+        method == "POST" && self.endpoints.iter().any(known)
     }
 
     /// Whether the body says that money or quota is gone (rule D1).

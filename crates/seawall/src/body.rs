@@ -20,7 +20,7 @@ mod tests;
 mod top;
 
 use seawall_core::facts::{BodyFacts, BodyState};
-use seawall_core::profile::Endpoint;
+use seawall_core::verdict::Endpoint;
 use serde_json::Value;
 use top::Top;
 
@@ -85,7 +85,7 @@ impl OwnedBodyFacts {
 ///
 /// ```
 /// use seawall::body::{Wire, read};
-/// use seawall_core::profile::Endpoint;
+/// use seawall_core::verdict::Endpoint;
 /// let wire = Wire {
 ///     endpoint: Endpoint::Inference,
 ///     method: "POST",
@@ -134,7 +134,10 @@ fn inside_success(wire: &Wire<'_>, bytes: &[u8]) -> OwnedBodyFacts {
         ..OwnedBodyFacts::default()
     };
     let kind = ContentKind::of(wire.content_type);
-    let inference = wire.endpoint == Endpoint::Inference;
+    let inference = match wire.endpoint {
+        Endpoint::Inference | Endpoint::InferenceStream => true,
+        Endpoint::General => false,
+    };
     if bytes.is_empty() {
         let due = wire.method != "HEAD" && !matches!(wire.status, 204 | 205);
         let promised = match kind {

@@ -287,11 +287,34 @@ fn names_read_back() {
 #[test]
 fn only_inference_gets_the_long_limits() {
     // A GET of a model list that may hang for ten minutes is a hang.
-    let openai = Provider::OpenAi.profile();
-    assert_eq!(
-        openai.endpoint("POST", "/v1/chat/completions"),
-        Endpoint::Inference
-    );
-    assert_eq!(openai.endpoint("GET", "/v1/chat/completions"), Endpoint::Other);
-    assert_eq!(openai.endpoint("POST", "/v1/images/generations"), Endpoint::Other);
+    let (openai, gemini) = (Provider::OpenAi.profile(), Provider::Gemini.profile());
+    let stream = RequestFacts {
+        stream: true,
+        ..PLAIN
+    };
+    for (profile, method, path, request, expected) in [
+        (openai, "POST", "/v1/chat/completions", PLAIN, Endpoint::Inference),
+        (
+            openai,
+            "POST",
+            "/v1/chat/completions",
+            stream,
+            Endpoint::InferenceStream,
+        ),
+        (openai, "GET", "/v1/chat/completions", stream, Endpoint::General),
+        (openai, "POST", "/v1/images/generations", PLAIN, Endpoint::General),
+        (
+            gemini,
+            "POST",
+            "/v1beta/models/g:streamGenerateContent?alt=sse",
+            PLAIN,
+            Endpoint::InferenceStream,
+        ),
+    ] {
+        assert_eq!(
+            profile.endpoint(method, path, request),
+            expected,
+            "{method} {path}"
+        );
+    }
 }

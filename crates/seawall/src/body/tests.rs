@@ -10,7 +10,7 @@ const INFERENCE: Wire<'_> = Wire {
     content_encoding: None,
 };
 const OTHER: Wire<'_> = Wire {
-    endpoint: Endpoint::Other,
+    endpoint: Endpoint::General,
     ..INFERENCE
 };
 const FAILED: Wire<'_> = Wire {
@@ -384,7 +384,7 @@ proptest! {
         ]),
         inference in any::<bool>(),
     ) {
-        let endpoint = if inference { Endpoint::Inference } else { Endpoint::Other };
+        let endpoint = if inference { Endpoint::Inference } else { Endpoint::General };
         let wire = Wire { endpoint, status, content_type: content_type.as_deref(), ..INFERENCE };
         let facts = read(&wire, &bytes);
         // Only a 2xx can be spoilt by its body.
