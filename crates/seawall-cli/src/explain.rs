@@ -1,0 +1,113 @@
+//! `seawall explain`: what the engine would say to one outcome, and why.
+//!
+//! It asks the very engine that runs live: the outcome is classified as an adapter would, the call is brought to
+//! the attempt that was named, and the verdict is printed. There is no second opinion in here.
+
+mod attempt;
+mod case;
+mod report;
+
+use crate::Common;
+use crate::failure::Failure;
+use case::Case;
+use clap::ValueEnum;
+use seawall_core::facts::Replay;
+use seawall_core::hint::rfc3339;
+use seawall_core::profile::Provider;
+use seawall_core::time::{Duration, Wall};
+use std::ffi::OsString;
+
+/// One outcome of one attempt, and the call that it belongs to.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The call's method.
+    #[arg(long, default_value = "POST")]
+    method: String,
+    /// The call's path; the provider is inferred from it.
+    #[arg(long, default_value = "/")]
+    path: String,
+    /// A header of the call; may be repeated.
+    #[arg(long = "request-header", value_name = "N: V", allow_hyphen_values = true)]
+    request_headers: Vec<OsString>,
+    /// The status that was answered.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(100..=999))]
+    status: Option<u16>,
+    /// A header of the answer; may be repeated.
+    #[arg(long = "header", value_name = "N: V", allow_hyphen_values = true)]
+    headers: Vec<OsString>,
+    /// The answer's body; left out, it counts as well-formed.
+    #[arg(long, value_name = "TEXT|@FILE", allow_hyphen_values = true)]
+    body: Option<OsString>,
+    /// What broke.
+    #[arg(long)]
+    error: Option<Fault>,
+    /// The idempotency key that the call carries.
+    #[arg(long)]
+    key: Option<String>,
+    /// What a repeat may do, where the method, path and key do not say it.
+    #[arg(long, value_parser = named("idempotent, keyed, declared, unsafe", Replay::named))]
+    replay: Option<Replay>,
+    /// Attempts sent so far, this one included.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    attempts: u32,
+    /// How long the call has taken so far.
+    #[arg(long, value_name = "D", default_value = "0s")]
+    elapsed: Duration,
+    /// How long the call may take; left out, the policy's own.
+    #[arg(long, value_name = "D")]
+    deadline: Option<Duration>,
+    /// Whose dialect the answer is in.
+    #[arg(long, value_parser = named("openai, anthropic, azure, gemini, groq, stripe, github, generic", Provider::named))]
+    provider: Option<Provider>,
+    /// A preset, or a file with a [policy] table.
+    #[arg(long, value_name = "FILE|PRESET", default_value = "default")]
+    policy: String,
+    /// The date that headers with dates are read at; left out, the host's.
+    #[arg(long, value_name = "RFC3339", value_parser = date)]
+    now: Option<Wall>,
+    /// How many delays to draw.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    sample: u32,
+}
+
+/// What broke in an attempt, by the names of the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Fault {
+    Dns,
+    Refused,
+    ConnectTimeout,
+    Tls,
+    BadCert,
+    Reset,
+    Closed,
+    ReusedClosed,
+    Timeout,
+    Idle,
+    Truncated,
+    Empty,
+    #[value(name = "error-in-200")]
+    ErrorInside,
+    RefusedStream,
+    #[value(name = "goaway")]
+    GoAway,
+}
+
+/// Explains, and gives the text to print.
+pub(crate) fn run(args: &Args, common: Common) -> Result<String, Failure> {
+    let case = Case::read(args)?;
+    let met = attempt::meet(&case);
+    let told = report::tell(&case, &met, common.seed, args.sample)?;
+    if common.json { told.json() } else { Ok(told.text) }
+}
+
+/// A parser of one of our own names.
+fn named<T: Clone + Send + Sync + 'static>(
+    known: &'static str,
+    parse: fn(&str) -> Option<T>,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
+    move |text| parse(text).ok_or_else(|| format!("known are {known}"))
+}
+
+fn date(text: &str) -> Result<Wall, String> {
+    rfc3339(text).ok_or_else(|| "a date looks like 2026-11-30T12:00:00Z".to_owned())
+}

@@ -1,0 +1,61 @@
+use seawall::config::ConfigError;
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+/// Why a command could not do what was asked.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// What was typed cannot be right: the sentence says what to do.
+    Usage(String),
+    /// A file that was written cannot be right.
+    Config(ConfigError),
+    /// The machine would not.
+    Io(String),
+    /// Our own fault: the program contradicts itself.
+    Internal(String),
+}
+
+impl Failure {
+    pub(crate) fn usage(sentence: impl Into<String>) -> Self {
+        Self::Usage(sentence.into())
+    }
+
+    pub(crate) fn internal(sentence: impl Into<String>) -> Self {
+        Self::Internal(sentence.into())
+    }
+
+    /// A file or stream that could not be used. One that is not there was misspelt; the rest is the machine's.
+    pub(crate) fn io(name: &str, error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound => Self::Usage(format!("{name}: {error}")),
+            _ => Self::Io(format!("{name}: {error}")),
+        }
+    }
+
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Usage(_) | Self::Config(_) => ExitCode::from(2),
+            Self::Io(_) => ExitCode::from(74),
+            Self::Internal(_) => ExitCode::from(70),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage(sentence) | Self::Io(sentence) => f.write_str(sentence),
+            Self::Config(error) => error.fmt(f),
+            Self::Internal(sentence) => {
+                write!(f, "seawall contradicts itself, which is a bug in it: {sentence}")
+            }
+        }
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self::Config(error)
+    }
+}

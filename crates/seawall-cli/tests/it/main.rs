@@ -1,0 +1,3 @@
+//! The program, run as users run it.
+
+mod explain;
