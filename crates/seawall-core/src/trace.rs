@@ -120,7 +120,7 @@ impl fmt::Display for Held {
 impl fmt::Display for Event {
     /// One line: time, call, attempt at candidate, what, the reason's sentence, what was taken and given back.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:>8}", format_millis(self.at))?;
+        write!(f, "{:<8}", format_millis(self.at))?;
         if self.call > 0 {
             write!(f, " call {} #{}@{}", self.call, self.attempt, self.candidate)?;
         }

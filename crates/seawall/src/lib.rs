@@ -6,9 +6,9 @@
 pub mod blocking;
 pub mod body;
 pub mod clock;
+pub mod config;
 pub mod crank;
 pub mod drive;
-pub mod config;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod hub;

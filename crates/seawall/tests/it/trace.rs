@@ -38,10 +38,10 @@ fn a_caller_leaves_while_it_waits() {
         leave 1 at=100ms
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met failed  -place
-                10ms call 1 #1@0 backing-off until 410ms  +charge
-               100ms call 1 #1@0 cancelled: the caller left  -charge
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met failed  -place
+            10ms     call 1 #1@0 backing-off until 410ms  +charge
+            100ms    call 1 #1@0 cancelled: the caller left  -charge
         "#]],
     );
 }
@@ -58,15 +58,15 @@ fn a_caller_leaves_while_it_is_parked_and_the_next_goes() {
         leave 2 at=50ms
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                 1ms call 2 #0@0 queued until 120001ms  +turn
-                 2ms call 3 #0@0 queued until 120002ms  +turn
-                50ms call 2 #0@0 cancelled: the caller left  -turn
-               100ms call 1 #1@0 met answer  -place
-               100ms call 1 #1@0 succeeded: the call has its answer
-               100ms call 3 #1@0 first  +place  -turn
-               110ms call 3 #1@0 met answer  -place
-               110ms call 3 #1@0 succeeded: the call has its answer
+            0ms      call 1 #1@0 first  +place
+            1ms      call 2 #0@0 queued until 120001ms  +turn
+            2ms      call 3 #0@0 queued until 120002ms  +turn
+            50ms     call 2 #0@0 cancelled: the caller left  -turn
+            100ms    call 1 #1@0 met answer  -place
+            100ms    call 1 #1@0 succeeded: the call has its answer
+            100ms    call 3 #1@0 first  +place  -turn
+            110ms    call 3 #1@0 met answer  -place
+            110ms    call 3 #1@0 succeeded: the call has its answer
         "#]],
     );
 }
@@ -81,9 +81,9 @@ fn a_caller_leaves_while_it_sends() {
         leave 1 at=50ms
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                50ms call 1 #1@0 abandoned, sent maybe  -place
-                50ms call 1 #1@0 cancelled: the caller left
+            0ms      call 1 #1@0 first  +place
+            50ms     call 1 #1@0 abandoned, sent maybe  -place
+            50ms     call 1 #1@0 cancelled: the caller left
         "#]],
     );
 }
@@ -98,10 +98,10 @@ fn a_caller_leaves_while_it_streams() {
         leave 1 at=50ms
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                20ms call 1 #1@0 committed
-                50ms call 1 #1@0 abandoned, sent maybe  -place
-                50ms call 1 #1@0 cancelled: the caller left
+            0ms      call 1 #1@0 first  +place
+            20ms     call 1 #1@0 committed
+            50ms     call 1 #1@0 abandoned, sent maybe  -place
+            50ms     call 1 #1@0 cancelled: the caller left
         "#]],
     );
 }
@@ -117,15 +117,15 @@ fn a_woken_call_whose_owner_dies_passes_its_place_on() {
         call at=2ms
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                 1ms call 2 #0@0 queued until 120001ms  +turn
-                 2ms call 3 #0@0 queued until 120002ms  +turn
-               100ms call 1 #1@0 met answer  -place
-               100ms call 1 #1@0 succeeded: the call has its answer
-               100ms call 2 #0@0 cancelled: the caller left  -turn
-               100ms call 3 #1@0 first  +place  -turn
-               110ms call 3 #1@0 met answer  -place
-               110ms call 3 #1@0 succeeded: the call has its answer
+            0ms      call 1 #1@0 first  +place
+            1ms      call 2 #0@0 queued until 120001ms  +turn
+            2ms      call 3 #0@0 queued until 120002ms  +turn
+            100ms    call 1 #1@0 met answer  -place
+            100ms    call 1 #1@0 succeeded: the call has its answer
+            100ms    call 2 #0@0 cancelled: the caller left  -turn
+            100ms    call 3 #1@0 first  +place  -turn
+            110ms    call 3 #1@0 met answer  -place
+            110ms    call 3 #1@0 succeeded: the call has its answer
         "#]],
     );
 }
@@ -139,10 +139,10 @@ fn a_hint_over_the_time_left_ends_the_call_at_once() {
           10ms 503+2s
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met failed  -place
-                10ms gate 0 cools until 2010ms
-                10ms call 1 #1@0 server-asked-too-long: the server asked for 2s; the longest wait possible is 990ms
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met failed  -place
+            10ms     gate 0 cools until 2010ms
+            10ms     call 1 #1@0 server-asked-too-long: the server asked for 2s; the longest wait possible is 990ms
         "#]],
     );
 }
@@ -156,10 +156,10 @@ fn a_hint_over_the_maximum_ends_the_call_at_once() {
           10ms 429+1500ms
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met throttled  -place
-                10ms gate 0 cools until 1510ms
-                10ms call 1 #1@0 server-asked-too-long: the server asked for 1.5s; the longest wait possible is 1s
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met throttled  -place
+            10ms     gate 0 cools until 1510ms
+            10ms     call 1 #1@0 server-asked-too-long: the server asked for 1.5s; the longest wait possible is 1s
         "#]],
     );
 }
@@ -173,13 +173,13 @@ fn a_hint_equal_to_the_maximum_is_waited_for() {
           10ms 429+1s | 10ms answer
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met throttled  -place
-                10ms gate 0 cools until 1010ms
-                10ms call 1 #1@0 server-asked until 1010ms
-              1010ms call 1 #2@0 retry  +place
-              1020ms call 1 #2@0 met answer  -place
-              1020ms call 1 #2@0 succeeded: the call has its answer
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met throttled  -place
+            10ms     gate 0 cools until 1010ms
+            10ms     call 1 #1@0 server-asked until 1010ms
+            1010ms   call 1 #2@0 retry  +place
+            1020ms   call 1 #2@0 met answer  -place
+            1020ms   call 1 #2@0 succeeded: the call has its answer
         "#]],
     );
 }
@@ -193,9 +193,9 @@ fn a_hint_that_cools_nothing_gets_a_spread() {
           10ms 500~2s | 10ms answer
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met failed  -place
-                10ms call 1 #1@0 server-asked until 2059.689009ms  +charge
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met failed  -place
+            10ms     call 1 #1@0 server-asked until 2059.689009ms  +charge
             2059.689009ms call 1 #2@0 retry  +place
             2069.689009ms call 1 #2@0 met answer  -place
             2069.689009ms call 1 #2@0 succeeded: the call has its answer
@@ -214,18 +214,18 @@ fn a_hint_holds_for_the_whole_gate() {
           10ms answer
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met throttled  -place
-                10ms gate 0 cools until 310ms
-                10ms call 1 #1@0 server-asked until 310ms
-                50ms call 2 #0@0 cooling-down until 310ms  +turn
-               310ms call 1 #1@0 queued until 120000ms  +turn
-               310ms call 2 #1@0 first  +place  -turn
-               320ms call 2 #1@0 met answer  -place
-               320ms call 2 #1@0 succeeded: the call has its answer
-               320ms call 1 #2@0 retry  +place  -turn
-               330ms call 1 #2@0 met answer  -place
-               330ms call 1 #2@0 succeeded: the call has its answer
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met throttled  -place
+            10ms     gate 0 cools until 310ms
+            10ms     call 1 #1@0 server-asked until 310ms
+            50ms     call 2 #0@0 cooling-down until 310ms  +turn
+            310ms    call 1 #1@0 queued until 120000ms  +turn
+            310ms    call 2 #1@0 first  +place  -turn
+            320ms    call 2 #1@0 met answer  -place
+            320ms    call 2 #1@0 succeeded: the call has its answer
+            320ms    call 1 #2@0 retry  +place  -turn
+            330ms    call 1 #2@0 met answer  -place
+            330ms    call 1 #2@0 succeeded: the call has its answer
         "#]],
     );
 }
@@ -251,36 +251,36 @@ fn after_a_throttle_half_goes_at_once() {
           50ms answer
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                 0ms call 2 #1@0 first  +place
-                 0ms call 3 #1@0 first  +place
-                 0ms call 4 #1@0 first  +place
-                10ms call 1 #1@0 met throttled  -place
-                10ms gate 0 cools until 310ms
-                10ms call 1 #1@0 server-asked until 310ms
-               100ms call 5 #0@0 cooling-down until 310ms  +turn
-               101ms call 6 #0@0 cooling-down until 120101ms  +turn
-               102ms call 7 #0@0 cooling-down until 120102ms  +turn
-               310ms call 1 #1@0 queued until 120000ms  +turn
-               310ms call 5 #0@0 queued until 120100ms
-               400ms call 2 #1@0 met answer  -place
-               400ms call 2 #1@0 succeeded: the call has its answer
-               400ms call 5 #1@0 first  +place  -turn
-               400ms call 3 #1@0 met answer  -place
-               400ms call 3 #1@0 succeeded: the call has its answer
-               400ms call 6 #1@0 first  +place  -turn
-               400ms call 7 #1@0 first  +place  -turn
-               400ms call 1 #2@0 retry  +place  -turn
-               400ms call 4 #1@0 met answer  -place
-               400ms call 4 #1@0 succeeded: the call has its answer
-               410ms call 1 #2@0 met answer  -place
-               410ms call 1 #2@0 succeeded: the call has its answer
-               450ms call 5 #1@0 met answer  -place
-               450ms call 5 #1@0 succeeded: the call has its answer
-               450ms call 6 #1@0 met answer  -place
-               450ms call 6 #1@0 succeeded: the call has its answer
-               450ms call 7 #1@0 met answer  -place
-               450ms call 7 #1@0 succeeded: the call has its answer
+            0ms      call 1 #1@0 first  +place
+            0ms      call 2 #1@0 first  +place
+            0ms      call 3 #1@0 first  +place
+            0ms      call 4 #1@0 first  +place
+            10ms     call 1 #1@0 met throttled  -place
+            10ms     gate 0 cools until 310ms
+            10ms     call 1 #1@0 server-asked until 310ms
+            100ms    call 5 #0@0 cooling-down until 310ms  +turn
+            101ms    call 6 #0@0 cooling-down until 120101ms  +turn
+            102ms    call 7 #0@0 cooling-down until 120102ms  +turn
+            310ms    call 1 #1@0 queued until 120000ms  +turn
+            310ms    call 5 #0@0 queued until 120100ms
+            400ms    call 2 #1@0 met answer  -place
+            400ms    call 2 #1@0 succeeded: the call has its answer
+            400ms    call 5 #1@0 first  +place  -turn
+            400ms    call 3 #1@0 met answer  -place
+            400ms    call 3 #1@0 succeeded: the call has its answer
+            400ms    call 6 #1@0 first  +place  -turn
+            400ms    call 7 #1@0 first  +place  -turn
+            400ms    call 1 #2@0 retry  +place  -turn
+            400ms    call 4 #1@0 met answer  -place
+            400ms    call 4 #1@0 succeeded: the call has its answer
+            410ms    call 1 #2@0 met answer  -place
+            410ms    call 1 #2@0 succeeded: the call has its answer
+            450ms    call 5 #1@0 met answer  -place
+            450ms    call 5 #1@0 succeeded: the call has its answer
+            450ms    call 6 #1@0 met answer  -place
+            450ms    call 6 #1@0 succeeded: the call has its answer
+            450ms    call 7 #1@0 met answer  -place
+            450ms    call 7 #1@0 succeeded: the call has its answer
         "#]],
     );
 }
@@ -294,24 +294,24 @@ fn silent_throttles_cool_after_the_third() {
           10ms 429
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met throttled  -place
-                10ms call 1 #1@0 backing-off until 110ms  +charge
-               110ms call 1 #2@0 retry  +place
-               120ms call 1 #2@0 met throttled  -place
-               120ms call 1 #2@0 backing-off until 320ms  +charge
-               320ms call 1 #3@0 retry  +place
-               330ms call 1 #3@0 met throttled  -place
-               330ms gate 0 cools until 430ms
-               330ms call 1 #3@0 backing-off until 730ms  +charge
-               730ms call 1 #4@0 retry  +place
-               740ms call 1 #4@0 met throttled  -place
-               740ms gate 0 cools until 940ms
-               740ms call 1 #4@0 backing-off until 1540ms  +charge
-              1540ms call 1 #5@0 retry  +place
-              1550ms call 1 #5@0 met throttled  -place
-              1550ms gate 0 cools until 1950ms
-              1550ms call 1 #5@0 attempts-spent: all 5 attempts that the policy allows were made
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met throttled  -place
+            10ms     call 1 #1@0 backing-off until 110ms  +charge
+            110ms    call 1 #2@0 retry  +place
+            120ms    call 1 #2@0 met throttled  -place
+            120ms    call 1 #2@0 backing-off until 320ms  +charge
+            320ms    call 1 #3@0 retry  +place
+            330ms    call 1 #3@0 met throttled  -place
+            330ms    gate 0 cools until 430ms
+            330ms    call 1 #3@0 backing-off until 730ms  +charge
+            730ms    call 1 #4@0 retry  +place
+            740ms    call 1 #4@0 met throttled  -place
+            740ms    gate 0 cools until 940ms
+            740ms    call 1 #4@0 backing-off until 1540ms  +charge
+            1540ms   call 1 #5@0 retry  +place
+            1550ms   call 1 #5@0 met throttled  -place
+            1550ms   gate 0 cools until 1950ms
+            1550ms   call 1 #5@0 attempts-spent: all 5 attempts that the policy allows were made
         "#]],
     );
 }
@@ -329,17 +329,17 @@ fn a_breaker_opens_between_two_polls() {
           10ms 503
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                 5ms call 2 #1@0 first  +place
-                10ms call 1 #1@0 met failed  -place
-                10ms call 1 #1@0 backing-off until 610ms  +charge
-                15ms call 2 #1@0 met failed  -place
-                15ms call 2 #1@0 attempts-spent: the one attempt that the policy allows was made
-               550ms call 3 #1@0 first  +place
-               560ms gate 0 breaker opened until 5345.690579ms
-               560ms call 3 #1@0 met failed  -place
-               560ms call 3 #1@0 attempts-spent: the one attempt that the policy allows was made
-               610ms call 1 #1@0 breaker-open: the upstream is broken and not tried; the next probe may go in 4.735690579s  -charge
+            0ms      call 1 #1@0 first  +place
+            5ms      call 2 #1@0 first  +place
+            10ms     call 1 #1@0 met failed  -place
+            10ms     call 1 #1@0 backing-off until 610ms  +charge
+            15ms     call 2 #1@0 met failed  -place
+            15ms     call 2 #1@0 attempts-spent: the one attempt that the policy allows was made
+            550ms    call 3 #1@0 first  +place
+            560ms    gate 0 breaker opened until 5345.690579ms
+            560ms    call 3 #1@0 met failed  -place
+            560ms    call 3 #1@0 attempts-spent: the one attempt that the policy allows was made
+            610ms    call 1 #1@0 breaker-open: the upstream is broken and not tried; the next probe may go in 4.735690579s  -charge
         "#]],
     );
 }
@@ -360,22 +360,22 @@ fn a_broken_upstream_is_probed_by_one() {
         call at=6300ms
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met failed  -place
-                10ms call 1 #1@0 attempts-spent: the one attempt that the policy allows was made
-               600ms call 2 #1@0 first  +place
-               610ms gate 0 breaker opened until 5395.690579ms
-               610ms call 2 #1@0 met failed  -place
-               610ms call 2 #1@0 attempts-spent: the one attempt that the policy allows was made
-              6200ms gate 0 breaker half-opened
-              6200ms call 3 #1@0 probe  +place+probe
-              6210ms call 4 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 1m6s
-              6250ms gate 0 breaker closed
-              6250ms call 3 #1@0 met answer  -place+probe
-              6250ms call 3 #1@0 succeeded: the call has its answer
-              6300ms call 5 #1@0 first  +place
-              6310ms call 5 #1@0 met answer  -place
-              6310ms call 5 #1@0 succeeded: the call has its answer
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met failed  -place
+            10ms     call 1 #1@0 attempts-spent: the one attempt that the policy allows was made
+            600ms    call 2 #1@0 first  +place
+            610ms    gate 0 breaker opened until 5395.690579ms
+            610ms    call 2 #1@0 met failed  -place
+            610ms    call 2 #1@0 attempts-spent: the one attempt that the policy allows was made
+            6200ms   gate 0 breaker half-opened
+            6200ms   call 3 #1@0 probe  +place+probe
+            6210ms   call 4 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 1m6s
+            6250ms   gate 0 breaker closed
+            6250ms   call 3 #1@0 met answer  -place+probe
+            6250ms   call 3 #1@0 succeeded: the call has its answer
+            6300ms   call 5 #1@0 first  +place
+            6310ms   call 5 #1@0 met answer  -place
+            6310ms   call 5 #1@0 succeeded: the call has its answer
         "#]],
     );
 }
@@ -394,19 +394,19 @@ fn a_probe_that_fails_opens_it_again() {
         call at=6300ms
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met failed  -place
-                10ms call 1 #1@0 attempts-spent: the one attempt that the policy allows was made
-               600ms call 2 #1@0 first  +place
-               610ms gate 0 breaker opened until 5395.690579ms
-               610ms call 2 #1@0 met failed  -place
-               610ms call 2 #1@0 attempts-spent: the one attempt that the policy allows was made
-              6200ms gate 0 breaker half-opened
-              6200ms call 3 #1@0 probe  +place+probe
-              6250ms gate 0 breaker opened until 11517.7525ms
-              6250ms call 3 #1@0 met failed  -place+probe
-              6250ms call 3 #1@0 attempts-spent: the one attempt that the policy allows was made
-              6300ms call 4 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 5.2177525s
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met failed  -place
+            10ms     call 1 #1@0 attempts-spent: the one attempt that the policy allows was made
+            600ms    call 2 #1@0 first  +place
+            610ms    gate 0 breaker opened until 5395.690579ms
+            610ms    call 2 #1@0 met failed  -place
+            610ms    call 2 #1@0 attempts-spent: the one attempt that the policy allows was made
+            6200ms   gate 0 breaker half-opened
+            6200ms   call 3 #1@0 probe  +place+probe
+            6250ms   gate 0 breaker opened until 11517.7525ms
+            6250ms   call 3 #1@0 met failed  -place+probe
+            6250ms   call 3 #1@0 attempts-spent: the one attempt that the policy allows was made
+            6300ms   call 4 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 5.2177525s
         "#]],
     );
 }
@@ -427,21 +427,21 @@ fn a_probe_that_is_cancelled_is_no_evidence() {
           10ms answer
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met failed  -place
-                10ms call 1 #1@0 attempts-spent: the one attempt that the policy allows was made
-               600ms call 2 #1@0 first  +place
-               610ms gate 0 breaker opened until 5395.690579ms
-               610ms call 2 #1@0 met failed  -place
-               610ms call 2 #1@0 attempts-spent: the one attempt that the policy allows was made
-              6200ms gate 0 breaker half-opened
-              6200ms call 3 #1@0 probe  +place+probe
-              6300ms call 3 #1@0 abandoned, sent maybe  -place+probe
-              6300ms call 3 #1@0 cancelled: the caller left
-              6400ms call 4 #1@0 probe  +place+probe
-              6410ms gate 0 breaker closed
-              6410ms call 4 #1@0 met answer  -place+probe
-              6410ms call 4 #1@0 succeeded: the call has its answer
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met failed  -place
+            10ms     call 1 #1@0 attempts-spent: the one attempt that the policy allows was made
+            600ms    call 2 #1@0 first  +place
+            610ms    gate 0 breaker opened until 5395.690579ms
+            610ms    call 2 #1@0 met failed  -place
+            610ms    call 2 #1@0 attempts-spent: the one attempt that the policy allows was made
+            6200ms   gate 0 breaker half-opened
+            6200ms   call 3 #1@0 probe  +place+probe
+            6300ms   call 3 #1@0 abandoned, sent maybe  -place+probe
+            6300ms   call 3 #1@0 cancelled: the caller left
+            6400ms   call 4 #1@0 probe  +place+probe
+            6410ms   gate 0 breaker closed
+            6410ms   call 4 #1@0 met answer  -place+probe
+            6410ms   call 4 #1@0 succeeded: the call has its answer
         "#]],
     );
 }
@@ -461,15 +461,15 @@ fn calls_wait_for_a_broken_upstream_where_they_may() {
           10ms answer
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met failed  -place
-                10ms call 1 #1@0 attempts-spent: the one attempt that the policy allows was made
-               600ms call 2 #1@0 first  +place
-               610ms gate 0 breaker opened until 5395.690579ms
-               610ms call 2 #1@0 met failed  -place
-               610ms call 2 #1@0 attempts-spent: the one attempt that the policy allows was made
-               700ms call 3 #0@0 breaker-wait until 5395.690579ms  +turn
-               701ms call 4 #0@0 breaker-wait until 120701ms  +turn
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met failed  -place
+            10ms     call 1 #1@0 attempts-spent: the one attempt that the policy allows was made
+            600ms    call 2 #1@0 first  +place
+            610ms    gate 0 breaker opened until 5395.690579ms
+            610ms    call 2 #1@0 met failed  -place
+            610ms    call 2 #1@0 attempts-spent: the one attempt that the policy allows was made
+            700ms    call 3 #0@0 breaker-wait until 5395.690579ms  +turn
+            701ms    call 4 #0@0 breaker-wait until 120701ms  +turn
             5395.690579ms gate 0 breaker half-opened
             5395.690579ms call 3 #1@0 probe  +place+probe  -turn
             5405.690579ms gate 0 breaker closed
@@ -492,11 +492,11 @@ fn fallback_after_attempts_spent() {
           10ms unconnected | 10ms answer
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met failed  -place
-                10ms call 1 #2@1 fallback  +place
-                20ms call 1 #2@1 met answer  -place
-                20ms call 1 #2@1 succeeded: the call has its answer
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met failed  -place
+            10ms     call 1 #2@1 fallback  +place
+            20ms     call 1 #2@1 met answer  -place
+            20ms     call 1 #2@1 succeeded: the call has its answer
         "#]],
     );
 }
@@ -511,11 +511,11 @@ fn fallback_after_budget_empty() {
           10ms unconnected | 10ms answer
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met failed  -place
-                10ms call 1 #2@1 fallback  +place
-                20ms call 1 #2@1 met answer  -place
-                20ms call 1 #2@1 succeeded: the call has its answer
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met failed  -place
+            10ms     call 1 #2@1 fallback  +place
+            20ms     call 1 #2@1 met answer  -place
+            20ms     call 1 #2@1 succeeded: the call has its answer
         "#]],
     );
 }
@@ -532,13 +532,13 @@ fn fallback_after_cooling_down() {
           10ms answer
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met throttled  -place
-                10ms gate 0 cools until 90010ms
-                10ms call 1 #1@0 server-asked-too-long: the server asked for 1m30s; the longest wait possible is 10s
-                20ms call 2 #1@1 fallback  +place
-                30ms call 2 #1@1 met answer  -place
-                30ms call 2 #1@1 succeeded: the call has its answer
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met throttled  -place
+            10ms     gate 0 cools until 90010ms
+            10ms     call 1 #1@0 server-asked-too-long: the server asked for 1m30s; the longest wait possible is 10s
+            20ms     call 2 #1@1 fallback  +place
+            30ms     call 2 #1@1 met answer  -place
+            30ms     call 2 #1@1 succeeded: the call has its answer
         "#]],
     );
 }
@@ -557,16 +557,16 @@ fn fallback_after_breaker_open() {
           10ms answer
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met failed  -place
-                10ms call 1 #1@0 attempts-spent: the one attempt that the policy allows was made
-               600ms call 2 #1@0 first  +place
-               610ms gate 0 breaker opened until 5395.690579ms
-               610ms call 2 #1@0 met failed  -place
-               610ms call 2 #1@0 attempts-spent: the one attempt that the policy allows was made
-               700ms call 3 #1@1 fallback  +place
-               710ms call 3 #1@1 met answer  -place
-               710ms call 3 #1@1 succeeded: the call has its answer
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met failed  -place
+            10ms     call 1 #1@0 attempts-spent: the one attempt that the policy allows was made
+            600ms    call 2 #1@0 first  +place
+            610ms    gate 0 breaker opened until 5395.690579ms
+            610ms    call 2 #1@0 met failed  -place
+            610ms    call 2 #1@0 attempts-spent: the one attempt that the policy allows was made
+            700ms    call 3 #1@1 fallback  +place
+            710ms    call 3 #1@1 met answer  -place
+            710ms    call 3 #1@1 succeeded: the call has its answer
         "#]],
     );
 }
@@ -583,12 +583,12 @@ fn fallback_after_limiter_full() {
           10ms answer
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 2 #1@1 fallback  +place
-                20ms call 2 #1@1 met answer  -place
-                20ms call 2 #1@1 succeeded: the call has its answer
-               100ms call 1 #1@0 met answer  -place
-               100ms call 1 #1@0 succeeded: the call has its answer
+            0ms      call 1 #1@0 first  +place
+            10ms     call 2 #1@1 fallback  +place
+            20ms     call 2 #1@1 met answer  -place
+            20ms     call 2 #1@1 succeeded: the call has its answer
+            100ms    call 1 #1@0 met answer  -place
+            100ms    call 1 #1@0 succeeded: the call has its answer
         "#]],
     );
 }
@@ -603,12 +603,12 @@ fn fallback_after_server_asked_too_long() {
           10ms 429+5s | 10ms answer
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met throttled  -place
-                10ms gate 0 cools until 5010ms
-                10ms call 1 #2@1 fallback  +place
-                20ms call 1 #2@1 met answer  -place
-                20ms call 1 #2@1 succeeded: the call has its answer
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met throttled  -place
+            10ms     gate 0 cools until 5010ms
+            10ms     call 1 #2@1 fallback  +place
+            20ms     call 1 #2@1 met answer  -place
+            20ms     call 1 #2@1 succeeded: the call has its answer
         "#]],
     );
 }
@@ -623,11 +623,11 @@ fn fallback_after_quota_spent() {
           10ms quota | 10ms answer
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met refused  -place
-                10ms call 1 #2@1 fallback  +place
-                20ms call 1 #2@1 met answer  -place
-                20ms call 1 #2@1 succeeded: the call has its answer
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met refused  -place
+            10ms     call 1 #2@1 fallback  +place
+            20ms     call 1 #2@1 met answer  -place
+            20ms     call 1 #2@1 succeeded: the call has its answer
         "#]],
     );
 }
@@ -642,11 +642,11 @@ fn fallback_after_denied() {
           10ms 403 | 10ms answer
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met denied  -place
-                10ms call 1 #2@1 fallback  +place
-                20ms call 1 #2@1 met answer  -place
-                20ms call 1 #2@1 succeeded: the call has its answer
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met denied  -place
+            10ms     call 1 #2@1 fallback  +place
+            20ms     call 1 #2@1 met answer  -place
+            20ms     call 1 #2@1 succeeded: the call has its answer
         "#]],
     );
 }
@@ -667,17 +667,17 @@ fn fallback_after_denied_latched() {
           10ms answer
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met denied  -place
-                10ms call 1 #1@0 denied: the credential was not accepted: 401
-                20ms call 2 #1@0 first  +place
-                30ms call 2 #1@0 met denied  -place
-                30ms credential 1 latched until 60030ms
-                30ms call 2 #1@0 denied: the credential was not accepted: 401
-                40ms call 3 #1@1 fallback  +place
-                50ms call 3 #1@1 met answer  -place
-                50ms call 3 #1@1 succeeded: the call has its answer
-                60ms call 4 #0@0 denied-latched: the credential was denied twice in a row; it is not used for another 59.97s
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met denied  -place
+            10ms     call 1 #1@0 denied: the credential was not accepted: 401
+            20ms     call 2 #1@0 first  +place
+            30ms     call 2 #1@0 met denied  -place
+            30ms     credential 1 latched until 60030ms
+            30ms     call 2 #1@0 denied: the credential was not accepted: 401
+            40ms     call 3 #1@1 fallback  +place
+            50ms     call 3 #1@1 met answer  -place
+            50ms     call 3 #1@1 succeeded: the call has its answer
+            60ms     call 4 #0@0 denied-latched: the credential was denied twice in a row; it is not used for another 59.97s
         "#]],
     );
 }
@@ -693,11 +693,11 @@ fn fallback_after_context_too_long_to_a_larger_window_only() {
           10ms context | 10ms answer
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met refused  -place
-                10ms call 1 #2@2 fallback  +place
-                20ms call 1 #2@2 met answer  -place
-                20ms call 1 #2@2 succeeded: the call has its answer
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met refused  -place
+            10ms     call 1 #2@2 fallback  +place
+            20ms     call 1 #2@2 met answer  -place
+            20ms     call 1 #2@2 succeeded: the call has its answer
         "#]],
     );
 }
@@ -712,9 +712,9 @@ fn no_fallback_after_a_refusal() {
           10ms 400
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met refused  -place
-                10ms call 1 #1@0 refused: the request was refused with 400; the same request will fail again
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met refused  -place
+            10ms     call 1 #1@0 refused: the request was refused with 400; the same request will fail again
         "#]],
     );
 }
@@ -729,11 +729,11 @@ fn a_second_try_is_made_elsewhere_while_another_could_send() {
           10ms 503 | 10ms answer
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met failed  -place
-                10ms call 1 #2@1 fallback  +place
-                20ms call 1 #2@1 met answer  -place
-                20ms call 1 #2@1 succeeded: the call has its answer
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met failed  -place
+            10ms     call 1 #2@1 fallback  +place
+            20ms     call 1 #2@1 met answer  -place
+            20ms     call 1 #2@1 succeeded: the call has its answer
         "#]],
     );
 }
@@ -748,12 +748,12 @@ fn a_wait_above_patience_moves_on() {
           10ms 503+2s | 10ms answer
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met failed  -place
-                10ms gate 0 cools until 2010ms
-                10ms call 1 #2@1 fallback  +place
-                20ms call 1 #2@1 met answer  -place
-                20ms call 1 #2@1 succeeded: the call has its answer
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met failed  -place
+            10ms     gate 0 cools until 2010ms
+            10ms     call 1 #2@1 fallback  +place
+            20ms     call 1 #2@1 met answer  -place
+            20ms     call 1 #2@1 succeeded: the call has its answer
         "#]],
     );
 }
@@ -770,13 +770,13 @@ fn a_full_gate_is_left_when_patience_ends() {
           10ms answer
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 2 #0@0 queued until 310ms  +turn
-               310ms call 2 #1@1 fallback  +place  -turn
-               320ms call 2 #1@1 met answer  -place
-               320ms call 2 #1@1 succeeded: the call has its answer
-              2000ms call 1 #1@0 met answer  -place
-              2000ms call 1 #1@0 succeeded: the call has its answer
+            0ms      call 1 #1@0 first  +place
+            10ms     call 2 #0@0 queued until 310ms  +turn
+            310ms    call 2 #1@1 fallback  +place  -turn
+            320ms    call 2 #1@1 met answer  -place
+            320ms    call 2 #1@1 succeeded: the call has its answer
+            2000ms   call 1 #1@0 met answer  -place
+            2000ms   call 1 #1@0 succeeded: the call has its answer
         "#]],
     );
 }
@@ -795,25 +795,25 @@ fn if_none_can_send_the_first_that_is_free() {
           10ms answer
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                 0ms call 2 #1@0 first  +place
-                10ms call 1 #1@0 met throttled  -place
-                10ms gate 0 cools until 20010ms
-                10ms call 1 #1@0 server-asked until 20010ms
-                10ms call 2 #1@0 met throttled  -place
-                10ms gate 1 cools until 3010ms
-                10ms call 2 #1@0 server-asked until 3010ms
-                50ms call 3 #0@1 cooling-down until 1050ms  +turn
-              3010ms call 2 #1@0 queued until 120000ms  +turn
-              3010ms call 3 #1@1 fallback  +place  -turn
-              3020ms call 3 #1@1 met answer  -place
-              3020ms call 3 #1@1 succeeded: the call has its answer
-              3020ms call 2 #2@0 retry  +place  -turn
-              3030ms call 2 #2@0 met answer  -place
-              3030ms call 2 #2@0 succeeded: the call has its answer
-             20010ms call 1 #2@0 retry  +place
-             20020ms call 1 #2@0 met answer  -place
-             20020ms call 1 #2@0 succeeded: the call has its answer
+            0ms      call 1 #1@0 first  +place
+            0ms      call 2 #1@0 first  +place
+            10ms     call 1 #1@0 met throttled  -place
+            10ms     gate 0 cools until 20010ms
+            10ms     call 1 #1@0 server-asked until 20010ms
+            10ms     call 2 #1@0 met throttled  -place
+            10ms     gate 1 cools until 3010ms
+            10ms     call 2 #1@0 server-asked until 3010ms
+            50ms     call 3 #0@1 cooling-down until 1050ms  +turn
+            3010ms   call 2 #1@0 queued until 120000ms  +turn
+            3010ms   call 3 #1@1 fallback  +place  -turn
+            3020ms   call 3 #1@1 met answer  -place
+            3020ms   call 3 #1@1 succeeded: the call has its answer
+            3020ms   call 2 #2@0 retry  +place  -turn
+            3030ms   call 2 #2@0 met answer  -place
+            3030ms   call 2 #2@0 succeeded: the call has its answer
+            20010ms  call 1 #2@0 retry  +place
+            20020ms  call 1 #2@0 met answer  -place
+            20020ms  call 1 #2@0 succeeded: the call has its answer
         "#]],
     );
 }
@@ -828,9 +828,9 @@ fn a_keyed_write_never_crosses_a_dedup_domain() {
           10ms timeout
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met failed  -place
-                10ms call 1 #1@0 attempts-spent (unknown): the one attempt that the policy allows was made
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met failed  -place
+            10ms     call 1 #1@0 attempts-spent (unknown): the one attempt that the policy allows was made
         "#]],
     );
 }
@@ -845,11 +845,11 @@ fn a_keyed_write_moves_within_its_dedup_domain() {
           10ms timeout | 10ms answer
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met failed  -place
-                10ms call 1 #2@1 fallback  +place
-                20ms call 1 #2@1 met answer  -place
-                20ms call 1 #2@1 succeeded: the call has its answer
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met failed  -place
+            10ms     call 1 #2@1 fallback  +place
+            20ms     call 1 #2@1 met answer  -place
+            20ms     call 1 #2@1 succeeded: the call has its answer
         "#]],
     );
 }
@@ -864,11 +864,11 @@ fn a_keyed_write_that_was_never_sent_may_cross() {
           10ms unconnected | 10ms answer
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met failed  -place
-                10ms call 1 #2@1 fallback  +place
-                20ms call 1 #2@1 met answer  -place
-                20ms call 1 #2@1 succeeded: the call has its answer
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met failed  -place
+            10ms     call 1 #2@1 fallback  +place
+            20ms     call 1 #2@1 met answer  -place
+            20ms     call 1 #2@1 succeeded: the call has its answer
         "#]],
     );
 }
@@ -883,9 +883,9 @@ fn an_unsafe_write_is_sent_once() {
           10ms cut
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met failed  -place
-                10ms call 1 #1@0 may-have-acted (unknown): the write may have acted, and nothing makes a repeat safe
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met failed  -place
+            10ms     call 1 #1@0 may-have-acted (unknown): the write may have acted, and nothing makes a repeat safe
         "#]],
     );
 }
@@ -899,13 +899,13 @@ fn an_unsafe_write_is_sent_again_where_it_was_not_done() {
           10ms 503+100ms | 10ms answer
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met failed  -place
-                10ms gate 0 cools until 110ms
-                10ms call 1 #1@0 server-asked until 110ms
-               110ms call 1 #2@0 retry  +place
-               120ms call 1 #2@0 met answer  -place
-               120ms call 1 #2@0 succeeded: the call has its answer
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met failed  -place
+            10ms     gate 0 cools until 110ms
+            10ms     call 1 #1@0 server-asked until 110ms
+            110ms    call 1 #2@0 retry  +place
+            120ms    call 1 #2@0 met answer  -place
+            120ms    call 1 #2@0 succeeded: the call has its answer
         "#]],
     );
 }
@@ -919,11 +919,11 @@ fn a_hedge_wins_and_the_first_is_abandoned() {
           500ms answer | 50ms answer
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-               100ms call 1 #2@0 hedge  +place+charge
-               150ms call 1 #2@0 met answer  -place
-               150ms call 1 #2@0 succeeded: the call has its answer
-               150ms call 1 #1@0 abandoned, sent maybe  -place
+            0ms      call 1 #1@0 first  +place
+            100ms    call 1 #2@0 hedge  +place+charge
+            150ms    call 1 #2@0 met answer  -place
+            150ms    call 1 #2@0 succeeded: the call has its answer
+            150ms    call 1 #1@0 abandoned, sent maybe  -place
         "#]],
     );
 }
@@ -937,11 +937,11 @@ fn a_hedge_fails_and_the_first_goes_on() {
           500ms answer | 50ms 503
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-               100ms call 1 #2@0 hedge  +place+charge
-               150ms call 1 #2@0 met failed  -place
-               500ms call 1 #1@0 met answer  -place
-               500ms call 1 #2@0 succeeded: the call has its answer
+            0ms      call 1 #1@0 first  +place
+            100ms    call 1 #2@0 hedge  +place+charge
+            150ms    call 1 #2@0 met failed  -place
+            500ms    call 1 #1@0 met answer  -place
+            500ms    call 1 #2@0 succeeded: the call has its answer
         "#]],
     );
 }
@@ -955,12 +955,12 @@ fn two_failures_are_judged_together() {
           500ms 503 | 100ms 429+2s
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-               100ms call 1 #2@0 hedge  +place+charge
-               200ms call 1 #2@0 met throttled  -place
-               200ms gate 0 cools until 2200ms
-               500ms call 1 #1@0 met failed  -place
-               500ms call 1 #2@0 attempts-spent: all 2 attempts that the policy allows were made
+            0ms      call 1 #1@0 first  +place
+            100ms    call 1 #2@0 hedge  +place+charge
+            200ms    call 1 #2@0 met throttled  -place
+            200ms    gate 0 cools until 2200ms
+            500ms    call 1 #1@0 met failed  -place
+            500ms    call 1 #2@0 attempts-spent: all 2 attempts that the policy allows were made
         "#]],
     );
 }
@@ -974,9 +974,9 @@ fn no_credit_no_hedge() {
           500ms answer
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-               500ms call 1 #1@0 met answer  -place
-               500ms call 1 #1@0 succeeded: the call has its answer
+            0ms      call 1 #1@0 first  +place
+            500ms    call 1 #1@0 met answer  -place
+            500ms    call 1 #1@0 succeeded: the call has its answer
         "#]],
     );
 }
@@ -990,12 +990,12 @@ fn a_stream_beats_its_hedge_at_its_commit() {
           150ms commit 500ms answer | 300ms answer
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-               100ms call 1 #2@0 hedge  +place+charge
-               150ms call 1 #1@0 committed
-               150ms call 1 #2@0 abandoned, sent maybe  -place
-               650ms call 1 #1@0 met answer  -place
-               650ms call 1 #2@0 succeeded: the call has its answer
+            0ms      call 1 #1@0 first  +place
+            100ms    call 1 #2@0 hedge  +place+charge
+            150ms    call 1 #1@0 committed
+            150ms    call 1 #2@0 abandoned, sent maybe  -place
+            650ms    call 1 #1@0 met answer  -place
+            650ms    call 1 #2@0 succeeded: the call has its answer
         "#]],
     );
 }
@@ -1009,10 +1009,10 @@ fn a_stream_that_breaks_is_not_sent_again() {
           20ms commit 100ms cut
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                20ms call 1 #1@0 committed
-               120ms call 1 #1@0 met failed  -place
-               120ms call 1 #1@0 already-streaming: content was handed on before the failure
+            0ms      call 1 #1@0 first  +place
+            20ms     call 1 #1@0 committed
+            120ms    call 1 #1@0 met failed  -place
+            120ms    call 1 #1@0 already-streaming: content was handed on before the failure
         "#]],
     );
 }
@@ -1026,9 +1026,9 @@ fn a_body_that_cannot_be_sent_again_is_sent_once() {
           10ms 503
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met failed  -place
-                10ms call 1 #1@0 body-too-large: the body is too large to be kept for a second send
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met failed  -place
+            10ms     call 1 #1@0 body-too-large: the body is too large to be kept for a second send
         "#]],
     );
 }
@@ -1042,9 +1042,9 @@ fn told_not_to_retry() {
           10ms 503!false
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met failed  -place
-                10ms call 1 #1@0 told-not-to: the server said not to retry
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met failed  -place
+            10ms     call 1 #1@0 told-not-to: the server said not to retry
         "#]],
     );
 }
@@ -1057,7 +1057,7 @@ fn a_retry_made_elsewhere_is_an_extra() {
         call nth=2
         ",
         &expect![[r#"
-                 0ms call 1 #0@0 budget-empty: the retry budget is empty: 0 extras in its window, 0 allowed
+            0ms      call 1 #0@0 budget-empty: the retry budget is empty: 0 extras in its window, 0 allowed
         "#]],
     );
 }
@@ -1073,19 +1073,19 @@ fn calls_stand_in_line_for_credit() {
           10ms 503 | 10ms answer
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                 1ms call 2 #1@0 first  +place
-                10ms call 1 #1@0 met failed  -place
-                10ms call 1 #1@0 backing-off until 110ms  +charge
-                11ms call 2 #1@0 met failed  -place
-                11ms call 2 #1@0 budget-wait until 1000ms  +turn
-               110ms call 1 #2@0 retry  +place
-               120ms call 1 #2@0 met answer  -place
-               120ms call 1 #2@0 succeeded: the call has its answer
-             11000ms call 2 #1@0 backing-off until 11000ms  +charge  -turn
-             11000ms call 2 #2@0 retry  +place
-             11010ms call 2 #2@0 met answer  -place
-             11010ms call 2 #2@0 succeeded: the call has its answer
+            0ms      call 1 #1@0 first  +place
+            1ms      call 2 #1@0 first  +place
+            10ms     call 1 #1@0 met failed  -place
+            10ms     call 1 #1@0 backing-off until 110ms  +charge
+            11ms     call 2 #1@0 met failed  -place
+            11ms     call 2 #1@0 budget-wait until 1000ms  +turn
+            110ms    call 1 #2@0 retry  +place
+            120ms    call 1 #2@0 met answer  -place
+            120ms    call 1 #2@0 succeeded: the call has its answer
+            11000ms  call 2 #1@0 backing-off until 11000ms  +charge  -turn
+            11000ms  call 2 #2@0 retry  +place
+            11010ms  call 2 #2@0 met answer  -place
+            11010ms  call 2 #2@0 succeeded: the call has its answer
         "#]],
     );
 }
@@ -1103,13 +1103,13 @@ fn a_parent_bounds_both_its_gates() {
           100ms answer
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 2 #0@0 queued until 120010ms  +turn
-               100ms call 1 #1@0 met answer  -place
-               100ms call 1 #1@0 succeeded: the call has its answer
-               100ms call 2 #1@0 first  +place  -turn
-               200ms call 2 #1@0 met answer  -place
-               200ms call 2 #1@0 succeeded: the call has its answer
+            0ms      call 1 #1@0 first  +place
+            10ms     call 2 #0@0 queued until 120010ms  +turn
+            100ms    call 1 #1@0 met answer  -place
+            100ms    call 1 #1@0 succeeded: the call has its answer
+            100ms    call 2 #1@0 first  +place  -turn
+            200ms    call 2 #1@0 met answer  -place
+            200ms    call 2 #1@0 succeeded: the call has its answer
         "#]],
     );
 }
@@ -1124,11 +1124,11 @@ fn the_deadline_passes_in_the_queue() {
         call at=10ms deadline=1s
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 2 #0@0 queued until 1010ms  +turn
-              1010ms call 2 #0@0 deadline-passed: the deadline of 1s passed  -turn
-              3000ms call 1 #1@0 met answer  -place
-              3000ms call 1 #1@0 succeeded: the call has its answer
+            0ms      call 1 #1@0 first  +place
+            10ms     call 2 #0@0 queued until 1010ms  +turn
+            1010ms   call 2 #0@0 deadline-passed: the deadline of 1s passed  -turn
+            3000ms   call 1 #1@0 met answer  -place
+            3000ms   call 1 #1@0 succeeded: the call has its answer
         "#]],
     );
 }
@@ -1144,30 +1144,30 @@ fn drawn_delays_come_from_the_seed() {
           10ms 503
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                 0ms call 2 #1@0 first  +place
-                10ms call 1 #1@0 met failed  -place
-                10ms call 1 #1@0 backing-off until 108ms  +charge
-                10ms call 2 #1@0 met failed  -place
-                10ms call 2 #1@0 backing-off until 92ms  +charge
-                92ms call 2 #2@0 retry  +place
-               102ms call 2 #2@0 met failed  -place
-               102ms call 2 #2@0 backing-off until 231ms  +charge
-               108ms call 1 #2@0 retry  +place
-               118ms call 1 #2@0 met failed  -place
-               118ms call 1 #2@0 backing-off until 243ms  +charge
-               231ms call 2 #3@0 retry  +place
-               241ms call 2 #3@0 met failed  -place
-               241ms call 2 #3@0 backing-off until 318ms  +charge
-               243ms call 1 #3@0 retry  +place
-               253ms call 1 #3@0 met failed  -place
-               253ms call 1 #3@0 backing-off until 349ms  +charge
-               318ms call 2 #4@0 retry  +place
-               328ms call 2 #4@0 met failed  -place
-               328ms call 2 #4@0 attempts-spent: all 4 attempts that the policy allows were made
-               349ms call 1 #4@0 retry  +place
-               359ms call 1 #4@0 met failed  -place
-               359ms call 1 #4@0 attempts-spent: all 4 attempts that the policy allows were made
+            0ms      call 1 #1@0 first  +place
+            0ms      call 2 #1@0 first  +place
+            10ms     call 1 #1@0 met failed  -place
+            10ms     call 1 #1@0 backing-off until 108ms  +charge
+            10ms     call 2 #1@0 met failed  -place
+            10ms     call 2 #1@0 backing-off until 92ms  +charge
+            92ms     call 2 #2@0 retry  +place
+            102ms    call 2 #2@0 met failed  -place
+            102ms    call 2 #2@0 backing-off until 231ms  +charge
+            108ms    call 1 #2@0 retry  +place
+            118ms    call 1 #2@0 met failed  -place
+            118ms    call 1 #2@0 backing-off until 243ms  +charge
+            231ms    call 2 #3@0 retry  +place
+            241ms    call 2 #3@0 met failed  -place
+            241ms    call 2 #3@0 backing-off until 318ms  +charge
+            243ms    call 1 #3@0 retry  +place
+            253ms    call 1 #3@0 met failed  -place
+            253ms    call 1 #3@0 backing-off until 349ms  +charge
+            318ms    call 2 #4@0 retry  +place
+            328ms    call 2 #4@0 met failed  -place
+            328ms    call 2 #4@0 attempts-spent: all 4 attempts that the policy allows were made
+            349ms    call 1 #4@0 retry  +place
+            359ms    call 1 #4@0 met failed  -place
+            359ms    call 1 #4@0 attempts-spent: all 4 attempts that the policy allows were made
         "#]],
     );
 }
@@ -1181,18 +1181,18 @@ fn decorrelated_delays_come_from_the_seed() {
           10ms 503
         ",
         &expect![[r#"
-                 0ms call 1 #1@0 first  +place
-                10ms call 1 #1@0 met failed  -place
-                10ms call 1 #1@0 backing-off until 306ms  +charge
-               306ms call 1 #2@0 retry  +place
-               316ms call 1 #2@0 met failed  -place
-               316ms call 1 #2@0 backing-off until 891ms  +charge
-               891ms call 1 #3@0 retry  +place
-               901ms call 1 #3@0 met failed  -place
-               901ms call 1 #3@0 backing-off until 1356ms  +charge
-              1356ms call 1 #4@0 retry  +place
-              1366ms call 1 #4@0 met failed  -place
-              1366ms call 1 #4@0 attempts-spent: all 4 attempts that the policy allows were made
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met failed  -place
+            10ms     call 1 #1@0 backing-off until 306ms  +charge
+            306ms    call 1 #2@0 retry  +place
+            316ms    call 1 #2@0 met failed  -place
+            316ms    call 1 #2@0 backing-off until 891ms  +charge
+            891ms    call 1 #3@0 retry  +place
+            901ms    call 1 #3@0 met failed  -place
+            901ms    call 1 #3@0 backing-off until 1356ms  +charge
+            1356ms   call 1 #4@0 retry  +place
+            1366ms   call 1 #4@0 met failed  -place
+            1366ms   call 1 #4@0 attempts-spent: all 4 attempts that the policy allows were made
         "#]],
     );
 }
