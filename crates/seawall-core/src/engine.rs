@@ -60,6 +60,7 @@ pub struct Engine {
     tickets: u64,
     attempts: u64,
     permits_out: u64,
+    draining: bool,
     gates: Vec<Gate>,
     keys: BTreeMap<GateKey, GateId>,
     latches: Latches,
@@ -96,6 +97,7 @@ impl Engine {
             tickets: 0,
             attempts: 0,
             permits_out: 0,
+            draining: false,
             gates: Vec::new(),
             keys: BTreeMap::new(),
             latches: Latches::default(),
@@ -156,6 +158,19 @@ impl Engine {
             Mode::Open | Mode::Closed | Mode::Observe => {}
         }
         self.pump(now, gate.0);
+    }
+
+    /// Sends nothing more, for good: what is out may end, and every other call ends with `draining` at its next poll,
+    /// for which it is woken.
+    pub fn drain_calls(&mut self, now: Instant) {
+        self.advance(now);
+        self.draining = true;
+        for slot in 0..self.calls.len() {
+            if self.calls[slot].state != State::Gone && self.calls[slot].attempts_out() == 0 {
+                self.agenda
+                    .make_ready(u32::try_from(slot).expect("calls are counted in 32 bits"));
+            }
+        }
     }
 
     /// A call begins. It holds a slot until [`end`](Self::end); nothing is sent before a poll grants it.
@@ -278,6 +293,15 @@ impl Engine {
     fn step(&mut self, now: Instant, slot: u32) -> Option<Verdict> {
         let call = &self.calls[slot as usize];
         match call.state {
+            State::Ready
+            | State::Promised { .. }
+            | State::Queued { .. }
+            | State::Waiting { .. }
+            | State::Saving { .. }
+                if self.draining =>
+            {
+                self.finish(now, slot, Reason::Draining, None)
+            }
             State::Ready | State::Promised { .. } | State::Queued { .. } => self.depart(now, slot),
             State::Waiting { until, reason } => {
                 if now < until {
@@ -530,3 +554,6 @@ impl Engine {
         });
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -257,6 +257,11 @@ impl Profile {
         }
     }
 
+    /// Whether the provider documents that it honours idempotency keys, so that one is made for each write (rule E3).
+    pub fn honours_keys(&self) -> bool {
+        self.keys == Keys::Honoured
+    }
+
     fn is_inference(&self, method: &str, path: &str) -> bool {
         let path = trimmed(path);
         let verb = path.rsplit('/').next().unwrap_or(path);

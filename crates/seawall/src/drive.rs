@@ -7,7 +7,7 @@
 use crate::hub::{CallGuard, Hub, Landed, Leave};
 use seawall_core::call::Spec;
 use seawall_core::reason::Reason;
-use seawall_core::time::Instant;
+use seawall_core::time::{Duration, Instant};
 use seawall_core::verdict::Action;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -26,15 +26,30 @@ pub struct Finished {
     pub sends: u32,
 }
 
-/// Drives one call to its end. `send` makes the future of one attempt, which lands with a report; `on_landed` is
-/// given what each attempt brought, in the order in which they ended.
+/// What a caller is told on the way. A closure that takes what an attempt brought is one that ignores the waits.
+pub trait Log<T> {
+    /// An attempt ended and brought this.
+    fn landed(&mut self, value: T);
+
+    /// The call waited this long for this reason.
+    fn waited(&mut self, _reason: Reason, _length: Duration) {}
+}
+
+impl<T, F: FnMut(T)> Log<T> for F {
+    fn landed(&mut self, value: T) {
+        self(value);
+    }
+}
+
+/// Drives one call to its end. `send` makes the future of one attempt, which lands with a report; `log` is told what
+/// each attempt brought, in the order in which they ended, and what was waited for.
 ///
 /// Dropping the future at any point abandons what is out and ends the call.
 pub async fn drive<'s, T, F>(
     hub: &Arc<Hub>,
     spec: impl FnOnce(Instant) -> Spec<'s>,
     mut send: impl FnMut(Leave) -> F,
-    mut on_landed: impl FnMut(T),
+    log: &mut impl Log<T>,
 ) -> Finished
 where
     F: Future<Output = Landed<T>>,
@@ -60,17 +75,15 @@ where
             Action::InFlight { hedge_at, lost: None } => match flights.next(hedge_at).await {
                 Some(Landed { leave, report, value }) => {
                     let verdict = call.settle_and_poll(leave, report);
-                    on_landed(value);
+                    log.landed(value);
                     verdict
                 }
                 None => call.poll(),
             },
-            Action::Wait(at) => {
-                call.turn(at).await;
-                call.poll()
-            }
-            Action::Park { until } => {
+            Action::Wait(until) | Action::Park { until } => {
+                let began = hub.clock().now();
                 call.turn(until).await;
+                log.waited(verdict.reason, hub.clock().now().since(began));
                 call.poll()
             }
             Action::Finish { unknown, retry_at } => {

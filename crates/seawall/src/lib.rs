@@ -12,3 +12,5 @@ pub mod drive;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod hub;
+#[cfg(feature = "http")]
+pub mod upstream;

@@ -17,6 +17,9 @@ impl Engine {
     pub(super) fn judge(&mut self, now: Instant, slot: u32) -> Option<Verdict> {
         match self.calls[slot as usize].judge(now) {
             Judgement::End(reason) => self.finish(now, slot, reason, None),
+            Judgement::Leave(_) | Judgement::Again if self.draining => {
+                self.finish(now, slot, Reason::Draining, None)
+            }
             Judgement::Leave(reason) => self.leave(now, slot, reason),
             Judgement::Again => self.again(now, slot),
         }

@@ -61,12 +61,24 @@ impl Transport {
     /// later the answer, closes the connection at once. After a 408 or a break the connection is never used again,
     /// and after a 408 no other idle one to that place either, so that a retry meets a new one.
     pub async fn attempt(&self, out: &Outgoing, limits: &AttemptLimits, resend: Resend) -> Attempted {
+        self.attempt_telling(out, limits, resend, || {}).await
+    }
+
+    /// As [`attempt`](Self::attempt), and calls `leaving` before any byte of the request can leave: an attempt that is
+    /// dropped before that was never sent.
+    pub async fn attempt_telling(
+        &self,
+        out: &Outgoing,
+        limits: &AttemptLimits,
+        resend: Resend,
+        mut leaving: impl FnMut() + Send,
+    ) -> Attempted {
         let mut told = Told {
             resent: false,
             connected: Connected::No,
             first_byte: None,
         };
-        let result = self.send(out, limits, resend, &mut told).await;
+        let result = self.send(out, limits, resend, &mut told, &mut leaving).await;
         Attempted {
             result,
             resent: told.resent,
@@ -81,6 +93,7 @@ impl Transport {
         limits: &AttemptLimits,
         resend: Resend,
         told: &mut Told,
+        leaving: &mut (impl FnMut() + Send),
     ) -> Result<Answer, Broken> {
         let target = out.target()?;
         let clock = &*self.shared.clock;
@@ -94,6 +107,7 @@ impl Transport {
             let mut conn = self.connection(&target, limits, by, source, told).await?;
             let began = clock.now();
             let head_by = *first_byte_by.get_or_insert(total_by.min(began.after(limits.first_byte)));
+            leaving();
             let sent = within(clock, head_by, conn.exchange(out.request(&target))).await;
             let again = match sent {
                 Ok(Exchange::Head(response)) => {

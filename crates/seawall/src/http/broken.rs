@@ -62,6 +62,15 @@ impl Broken {
         }
     }
 
+    /// An answer that is longer than its reader takes.
+    pub(crate) fn too_long(detail: String, received_bytes: u64) -> Self {
+        Self {
+            body: BodyState::Truncated,
+            received_bytes,
+            ..Self::unsent(Broke::Protocol, detail)
+        }
+    }
+
     /// A break between sending and a whole head.
     pub(super) fn headless(broke: Broke, conn: &Conn, detail: String) -> Self {
         Self {

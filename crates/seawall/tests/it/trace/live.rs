@@ -55,7 +55,7 @@ type Lefts = Arc<Vec<Arc<Left>>>;
 async fn call(hub: Arc<Hub>, clock: CrankedClock, ready: Arc<Ready>, lefts: Lefts) {
     clock.sleep_until(ready.script.at).await;
     let send = |leave: Leave| attempt(clock.clone(), Arc::clone(&ready), Arc::clone(&lefts), leave);
-    drive(&hub, |now| ready.spec(now), send, |()| {}).await;
+    drive(&hub, |now| ready.spec(now), send, &mut |()| {}).await;
 }
 
 async fn attempt(clock: CrankedClock, ready: Arc<Ready>, lefts: Lefts, mut leave: Leave) -> Landed<()> {

@@ -1,0 +1,324 @@
+//! A named server, and the gate that all calls to it share.
+//!
+//! What can go wrong when each call fends for itself: a thousand callers learn of one rate limit a thousand times, a
+//! retry is charged to nobody, and an outage is met by everyone's full patience. So calls go through an
+//! [`Upstream`], which keeps budget, breaker, limits and cool-down for all of them; clones are the same upstream.
+//! Its promises about load hold for one process.
+
+mod build;
+mod end;
+mod send;
+mod usage;
+
+pub use build::{ANSWER_BYTES_MAX_DEFAULT, REPLAY_BYTES_MAX_DEFAULT, UpstreamBuilder, UpstreamError};
+pub use end::{Answer, AttemptNote, CallError, RefusedAnswer, UnknownWrite};
+
+use crate::http::{Outgoing, Resend, Secret, Transport};
+use crate::hub::Hub;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
+use seawall_core::call::{Candidate, Spec};
+use seawall_core::classify::Override;
+use seawall_core::facts::Replay;
+use seawall_core::policy::Policy;
+use seawall_core::profile::{KEY_HEADER, Profile, Provider, RequestFacts};
+use seawall_core::rng::Rng;
+use seawall_core::time::{Duration, Instant};
+use seawall_core::trace::Event;
+use seawall_core::verdict::Endpoint;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A server that calls go to, with the state that they share. Cheap to clone; clones are the same upstream.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use seawall::upstream::{Call, Upstream};
+///
+/// let upstream = Upstream::builder("https://api.example.com/v1")?.build()?;
+/// let answer = upstream.call(Call::get("/models")).await?;
+/// println!("{} after {} attempts", answer.status, answer.attempts.len());
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct Upstream {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    name: String,
+    base: Base,
+    provider: Option<Provider>,
+    policy: Policy,
+    overrides: Vec<Override>,
+    credential: Option<(HeaderName, Secret)>,
+    transport: Transport,
+    hub: Arc<Hub>,
+    candidate: Candidate,
+    replay_bytes_max: usize,
+    answer_bytes_max: usize,
+    seed: u64,
+    keys_made: AtomicU64,
+}
+
+/// Where an upstream's paths begin.
+#[derive(Clone, Debug)]
+struct Base {
+    scheme: http::uri::Scheme,
+    authority: http::uri::Authority,
+    /// Without a slash at its end; empty for the root.
+    path: String,
+}
+
+/// One call to make.
+#[derive(Clone)]
+pub struct Call {
+    method: Method,
+    path: String,
+    headers: HeaderMap,
+    body: Bytes,
+    replay: Option<Replay>,
+    key: Option<HeaderValue>,
+    deadline: Option<Duration>,
+    retries_max: Option<u32>,
+}
+
+impl Call {
+    /// A call with this method and path, which may hold a query. The path is joined to the upstream's base address
+    /// unless it repeats it (`/v1` and `/v1/models` are `/v1/models`).
+    pub fn new(method: Method, path: impl Into<String>) -> Self {
+        Self {
+            method,
+            path: path.into(),
+            headers: HeaderMap::new(),
+            body: Bytes::new(),
+            replay: None,
+            key: None,
+            deadline: None,
+            retries_max: None,
+        }
+    }
+
+    /// A GET.
+    pub fn get(path: impl Into<String>) -> Self {
+        Self::new(Method::GET, path)
+    }
+
+    /// A POST with a JSON body, sent byte for byte.
+    pub fn post_json(path: impl Into<String>, body: impl Into<Bytes>) -> Self {
+        let json = HeaderValue::from_static("application/json");
+        Self::new(Method::POST, path)
+            .with_header(http::header::CONTENT_TYPE, json)
+            .with_body(body)
+    }
+
+    /// Adds a header.
+    #[must_use]
+    pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.append(name, value);
+        self
+    }
+
+    /// Sets the body.
+    #[must_use]
+    pub fn with_body(mut self, body: impl Into<Bytes>) -> Self {
+        self.body = body.into();
+        self
+    }
+
+    /// Says what a repeat would do, instead of what the method, the provider and the key say (rule E1).
+    #[must_use]
+    pub const fn with_replay(mut self, replay: Replay) -> Self {
+        self.replay = Some(replay);
+        self
+    }
+
+    /// The caller's own idempotency key, the same for every attempt. Where the upstream honours keys and none is
+    /// given, one is made for each write.
+    #[must_use]
+    pub fn with_key(mut self, key: HeaderValue) -> Self {
+        self.key = Some(key);
+        self
+    }
+
+    /// How long this call may take up to its answer, instead of the policy's deadline.
+    #[must_use]
+    pub const fn with_deadline(mut self, length: Duration) -> Self {
+        self.deadline = Some(length);
+        self
+    }
+
+    /// Fewer retries than the policy's.
+    #[must_use]
+    pub const fn with_retries_max(mut self, retries: u32) -> Self {
+        self.retries_max = Some(retries);
+        self
+    }
+}
+
+impl fmt::Debug for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.split('?').next().unwrap_or("");
+        f.debug_struct("Call")
+            .field("method", &self.method)
+            .field("path", &path)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A call made ready: what every attempt sends, and what the engine is told.
+struct Prepared {
+    out: Outgoing,
+    profile: &'static Profile,
+    endpoint: Endpoint,
+    replay: Replay,
+    key: Option<HeaderValue>,
+    resend: Resend,
+    /// The body cannot be kept for a second send.
+    once: bool,
+}
+
+impl Upstream {
+    /// Begins to describe the upstream at this address.
+    ///
+    /// # Errors
+    /// The address is not an absolute http or https URL.
+    pub fn builder(base_url: &str) -> Result<UpstreamBuilder, UpstreamError> {
+        UpstreamBuilder::new(base_url)
+    }
+
+    /// Its name, in errors and ledgers.
+    pub fn name(&self) -> &str {
+        &self.shared.name
+    }
+
+    /// Sends nothing more, for good: attempts that are out may end, and calls that wait end with `draining`.
+    pub fn drain(&self) {
+        self.shared.hub.with(|engine, now| engine.drain_calls(now));
+    }
+
+    /// What happened since the last time this was asked, in order; only of an upstream that was built to record.
+    pub fn events(&self) -> Vec<Event> {
+        self.shared.hub.drain()
+    }
+
+    /// The engine that its calls share, for drivers and pages.
+    pub fn hub(&self) -> &Arc<Hub> {
+        &self.shared.hub
+    }
+
+    fn prepare(&self, call: &Call, url: Uri) -> Prepared {
+        let shared = &*self.shared;
+        let path = url.path().to_owned();
+        let provider = shared
+            .provider
+            .unwrap_or_else(|| Provider::inferred(url.host(), &path));
+        let profile = provider.profile();
+        let method = call.method.as_str();
+        let mut facts = match call.method {
+            Method::POST => crate::body::request_facts(&call.body),
+            _ => RequestFacts::default(),
+        };
+        let mut headers = call.headers.clone();
+        let named = headers.get(KEY_HEADER).cloned();
+        let makes_one = profile.honours_keys() && call.method == Method::POST;
+        let key = call
+            .key
+            .clone()
+            .or(named)
+            .or_else(|| makes_one.then(|| self.make_key()));
+        if let Some(key) = &key {
+            headers.insert(HeaderName::from_static(KEY_HEADER), key.clone());
+            facts.key = true;
+        }
+        if let Some((name, secret)) = &shared.credential {
+            headers.insert(name.clone(), secret.to_value());
+        }
+        let replay = call
+            .replay
+            .unwrap_or_else(|| profile.replay_of(method, &path, facts));
+        let once = call.body.len() > shared.replay_bytes_max;
+        let resend = match replay {
+            Replay::Idempotent | Replay::Keyed | Replay::Declared if !once => Resend::StaleOnce,
+            Replay::Idempotent | Replay::Keyed | Replay::Declared | Replay::Unsafe => Resend::Never,
+        };
+        let endpoint = profile.endpoint(method, &path, facts);
+        let out = Outgoing {
+            method: call.method.clone(),
+            url,
+            headers,
+            body: call.body.clone(),
+        };
+        Prepared {
+            out,
+            profile,
+            endpoint,
+            replay,
+            key,
+            resend,
+            once,
+        }
+    }
+
+    /// A key for one call, before its first attempt (rule E3): a UUID of version 7.
+    fn make_key(&self) -> HeaderValue {
+        let shared = &*self.shared;
+        let stream = shared.keys_made.fetch_add(1, Ordering::Relaxed);
+        // Streams of calls count up from the first; those of keys count down from the last.
+        let mut rng = Rng::new(shared.seed, u64::MAX - stream);
+        let mut random = [0; 10];
+        for (place, byte) in random.iter_mut().zip(
+            rng.next_u64()
+                .to_le_bytes()
+                .into_iter()
+                .chain(rng.next_u64().to_le_bytes()),
+        ) {
+            *place = byte;
+        }
+        let unix_ms = u64::try_from(shared.hub.clock().wall().unix_ms).unwrap_or(0);
+        let key = uuid::Builder::from_unix_timestamp_millis(unix_ms, &random).into_uuid();
+        HeaderValue::from_str(&key.to_string()).expect("a UUID is a header value")
+    }
+
+    fn spec<'s>(&'s self, call: &Call, prepared: &Prepared, now: Instant) -> Spec<'s> {
+        let shared = &*self.shared;
+        let policy = &shared.policy.call;
+        let route = std::slice::from_ref(&shared.candidate);
+        let deadline = call
+            .deadline
+            .unwrap_or_else(|| policy.deadline_for(prepared.endpoint));
+        Spec {
+            retries_max: call.retries_max,
+            deadline: now.after(deadline),
+            endpoint: prepared.endpoint,
+            once: prepared.once,
+            ..Spec::new(now, route, policy, prepared.replay)
+        }
+    }
+}
+
+impl fmt::Debug for Upstream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Upstream")
+            .field("name", &self.shared.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Base {
+    /// The address of `path` below this base.
+    fn join(&self, path: &str) -> Result<Uri, http::Error> {
+        let slash = if path.starts_with('/') { "" } else { "/" };
+        let path = format!("{slash}{path}");
+        let repeats = path
+            .strip_prefix(&self.path)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']));
+        let base = if repeats { "" } else { &self.path };
+        Uri::builder()
+            .scheme(self.scheme.clone())
+            .authority(self.authority.clone())
+            .path_and_query(format!("{base}{path}"))
+            .build()
+    }
+}

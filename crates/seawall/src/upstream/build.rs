@@ -1,0 +1,206 @@
+use super::{Base, Shared, Upstream};
+use crate::clock::{Clock, TokioClock};
+use crate::http::{Secret, Transport, TransportError};
+use crate::hub::Hub;
+use http::{HeaderName, Uri};
+use seawall_core::call::Candidate;
+use seawall_core::classify::Override;
+use seawall_core::engine::Engine;
+use seawall_core::gate::GateKey;
+use seawall_core::latch::CredentialId;
+use seawall_core::policy::{Policy, PolicyError, Preset};
+use seawall_core::profile::Provider;
+use seawall_core::trace::Recording;
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// Largest body that is kept for a second send: 64 MiB, above any prompt and any upload that is worth repeating.
+pub const REPLAY_BYTES_MAX_DEFAULT: usize = 64 << 20;
+/// Largest answer that is read: 256 MiB.
+pub const ANSWER_BYTES_MAX_DEFAULT: usize = 256 << 20;
+
+/// Describes an [`Upstream`].
+#[derive(Debug)]
+#[must_use]
+pub struct UpstreamBuilder {
+    name: String,
+    base: Base,
+    provider: Option<Provider>,
+    policy: Policy,
+    overrides: Vec<Override>,
+    credential: Option<(HeaderName, Secret)>,
+    transport: Option<Transport>,
+    clock: Option<Arc<dyn Clock>>,
+    seed: Option<u64>,
+    recording: Recording,
+    replay_bytes_max: usize,
+    answer_bytes_max: usize,
+}
+
+/// An upstream that cannot be.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum UpstreamError {
+    /// The address is no absolute http or https URL.
+    #[error("{0:?} is no address of a server; write it whole, as in https://api.example.com/v1")]
+    Address(String),
+    /// The gate's policy cannot be.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// The transport cannot be built.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+}
+
+impl UpstreamBuilder {
+    pub(super) fn new(base_url: &str) -> Result<Self, UpstreamError> {
+        let base = Base::parse(base_url).ok_or_else(|| UpstreamError::Address(base_url.to_owned()))?;
+        Ok(Self {
+            name: base.authority.to_string(),
+            base,
+            provider: None,
+            policy: Policy::preset(Preset::Default),
+            overrides: Vec::new(),
+            credential: None,
+            transport: None,
+            clock: None,
+            seed: None,
+            recording: Recording::Off,
+            replay_bytes_max: REPLAY_BYTES_MAX_DEFAULT,
+            answer_bytes_max: ANSWER_BYTES_MAX_DEFAULT,
+        })
+    }
+
+    /// Its name in errors and ledgers; the host unless it is given.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Whose dialect it speaks; inferred from host and path unless it is given.
+    pub const fn provider(mut self, provider: Provider) -> Self {
+        self.provider = Some(provider);
+        self
+    }
+
+    /// The policy of its calls and its gate; the preset `default` unless it is given.
+    pub const fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// The user's own word on statuses and codes.
+    pub fn classify(mut self, overrides: Vec<Override>) -> Self {
+        self.overrides = overrides;
+        self
+    }
+
+    /// A credential that is sent with each call, in place of any header of that name.
+    pub fn credential(mut self, header: HeaderName, secret: Secret) -> Self {
+        self.credential = Some((header, secret));
+        self
+    }
+
+    /// The connections to use, with their TLS settings; own ones unless they are given.
+    pub fn transport(mut self, transport: Transport) -> Self {
+        self.transport = Some(transport);
+        self
+    }
+
+    /// The clock to live by; the runtime's unless it is given.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// Where chance comes from: the same seed draws the same delays and makes the same keys. From the operating system
+    /// unless it is given.
+    pub const fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Whether [`Upstream::events`] has anything to say; off unless it is given.
+    pub const fn recording(mut self, recording: Recording) -> Self {
+        self.recording = recording;
+        self
+    }
+
+    /// Largest body that is kept for a second send: a call with a larger one has one attempt, and ends with
+    /// `body-too-large` where another would have followed.
+    pub const fn replay_bytes_max(mut self, bytes: usize) -> Self {
+        self.replay_bytes_max = bytes;
+        self
+    }
+
+    /// Largest answer that is read; a larger one is a failed attempt.
+    pub const fn answer_bytes_max(mut self, bytes: usize) -> Self {
+        self.answer_bytes_max = bytes;
+        self
+    }
+
+    /// The upstream. Nothing is connected before the first call.
+    ///
+    /// # Errors
+    /// A transport that cannot be built.
+    pub fn build(self) -> Result<Upstream, UpstreamError> {
+        let seed = self.seed.unwrap_or_else(entropy);
+        let clock = self.clock.unwrap_or_else(|| Arc::new(TokioClock::new()));
+        let transport = match self.transport {
+            Some(transport) => transport,
+            None => Transport::builder()
+                .clock(Arc::clone(&clock))
+                .seed(seed)
+                .build()?,
+        };
+        let mut engine = Engine::new(seed, self.recording);
+        let gate = engine.configure(clock.now(), GateKey(0), &self.policy.gate, &[], None)?;
+        let mut candidate = Candidate::at(gate);
+        if self.credential.is_some() {
+            candidate.credential = (CredentialId(1), 1);
+        }
+        let shared = Shared {
+            name: self.name,
+            base: self.base,
+            provider: self.provider,
+            policy: self.policy,
+            overrides: self.overrides,
+            credential: self.credential,
+            transport,
+            hub: Hub::new(engine, clock),
+            candidate,
+            replay_bytes_max: self.replay_bytes_max,
+            answer_bytes_max: self.answer_bytes_max,
+            seed,
+            keys_made: AtomicU64::new(0),
+        };
+        Ok(Upstream {
+            shared: Arc::new(shared),
+        })
+    }
+}
+
+impl Base {
+    fn parse(url: &str) -> Option<Self> {
+        let uri: Uri = url.parse().ok()?;
+        let scheme = uri.scheme()?.clone();
+        let authority = uri.authority()?.clone();
+        let known = scheme == http::uri::Scheme::HTTP || scheme == http::uri::Scheme::HTTPS;
+        if !known || authority.host().is_empty() || authority.as_str().contains('@') || uri.query().is_some()
+        {
+            return None;
+        }
+        let path = uri.path().trim_end_matches('/').to_owned();
+        Some(Self {
+            scheme,
+            authority,
+            path,
+        })
+    }
+}
+
+/// A seed that no two processes share.
+fn entropy() -> u64 {
+    std::hash::RandomState::new().build_hasher().finish()
+}

@@ -1,0 +1,294 @@
+//! One call live: each attempt over the transport, its facts through the classification table, its end to the engine.
+
+use super::end::{Answer, AttemptNote, CallError, RefusedAnswer, UnknownWrite};
+use super::{Call, Prepared, Shared, Upstream, usage};
+use crate::body::{OwnedBodyFacts, Wire};
+use crate::drive::{Finished, Log, drive};
+use crate::http::{AttemptLimits, Broken, HeaderFacts};
+use crate::hub::{Landed, Leave};
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, StatusCode, header};
+use seawall_core::classify::{Classified, classify};
+use seawall_core::facts::{BodyState, Broke, Facts, NoHeaders};
+use seawall_core::outcome::{Cause, Outcome, Report, Usage};
+use seawall_core::reason::Reason;
+use seawall_core::time::Duration;
+
+/// What one attempt brought home.
+struct Brought {
+    note: AttemptNote,
+    judged: Judged,
+}
+
+/// What the classification table made of an attempt.
+struct Judged {
+    report: Report,
+    heard: Option<Heard>,
+    detail: Option<String>,
+}
+
+/// An answer, whole or as much of it as came.
+struct Heard {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Bytes,
+    state: BodyState,
+}
+
+/// Everything that attempts brought and waits took.
+#[derive(Default)]
+struct Journal {
+    attempts: Vec<AttemptNote>,
+    waited: Vec<(&'static str, Duration)>,
+    usage: Usage,
+    last: Option<Report>,
+    detail: Option<String>,
+    heard: Option<Heard>,
+}
+
+impl Log<Brought> for Journal {
+    fn landed(&mut self, brought: Brought) {
+        self.attempts.push(brought.note);
+        let judged = brought.judged;
+        let usage = judged.report.usage;
+        self.usage.tokens_in = self.usage.tokens_in.saturating_add(usage.tokens_in);
+        self.usage.tokens_out = self.usage.tokens_out.saturating_add(usage.tokens_out);
+        self.last = Some(judged.report);
+        self.detail = judged.detail;
+        // An attempt that got no answer does not hide the last one that did.
+        self.heard = judged.heard.or(self.heard.take());
+    }
+
+    fn waited(&mut self, reason: Reason, length: Duration) {
+        let code = reason.code();
+        match self.waited.iter_mut().find(|(known, _)| *known == code) {
+            Some((_, sum)) => *sum = sum.plus(length),
+            None => self.waited.push((code, length)),
+        }
+    }
+}
+
+impl Upstream {
+    /// Makes one call, with whatever attempts and waits its policy allows.
+    ///
+    /// Dropping the future at any point cancels the call: what is in flight is closed, and what it held of budget,
+    /// breaker, places and queues goes back.
+    ///
+    /// # Errors
+    /// [`CallError`]: why the call ended, the last real answer, and every attempt.
+    pub async fn call(&self, call: Call) -> Result<Answer, Box<CallError>> {
+        let shared = &*self.shared;
+        let url = match shared.base.join(&call.path) {
+            Ok(url) => url,
+            Err(error) => return Err(Box::new(unsendable(&error))),
+        };
+        let prepared = self.prepare(&call, url);
+        let mut journal = Journal::default();
+        let spec = |now| self.spec(&call, &prepared, now);
+        let send = |leave| attempt(shared, &prepared, leave);
+        let finished = drive(&shared.hub, spec, send, &mut journal).await;
+        self.end(&prepared, finished, journal)
+    }
+
+    fn end(
+        &self,
+        prepared: &Prepared,
+        finished: Finished,
+        journal: Journal,
+    ) -> Result<Answer, Box<CallError>> {
+        let Journal {
+            attempts,
+            waited,
+            usage,
+            last,
+            detail,
+            heard,
+        } = journal;
+        if let (Reason::Succeeded, Some(heard)) = (finished.reason, &heard) {
+            let (status, headers, body) = (heard.status, heard.headers.clone(), heard.body.clone());
+            return Ok(Answer {
+                status,
+                headers,
+                body,
+                attempts,
+                waited,
+                usage,
+            });
+        }
+        let outcome = last.map_or("none", |report| report.outcome.name());
+        let unknown = finished.unknown.then(|| UnknownWrite {
+            upstream: self.shared.name.clone(),
+            method: prepared.out.method.to_string(),
+            path: prepared.out.url.path().to_owned(),
+            key: prepared
+                .key
+                .as_ref()
+                .map(|key| String::from_utf8_lossy(key.as_bytes()).into_owned()),
+            outcome,
+        });
+        let now = self.shared.hub.clock().now();
+        let answer = heard.map(|heard| {
+            let Heard {
+                status,
+                headers,
+                body,
+                state,
+            } = heard;
+            Box::new(RefusedAnswer {
+                status,
+                headers,
+                body,
+                state,
+            })
+        });
+        Err(Box::new(CallError {
+            reason: finished.reason,
+            cause: last.and_then(|report| cause(&report.outcome)),
+            detail,
+            answer,
+            attempts,
+            waited,
+            usage,
+            retry_after: finished.retry_at.map(|at| at.since(now)),
+            unknown,
+        }))
+    }
+}
+
+/// A call that no request can be made of: the caller's to mend (rule D4).
+fn unsendable(error: &http::Error) -> CallError {
+    CallError {
+        reason: Reason::Refused { status: 0 },
+        cause: Some(Cause::Request),
+        detail: Some(format!("the path cannot be sent: {error}")),
+        answer: None,
+        attempts: Vec::new(),
+        waited: Vec::new(),
+        usage: Usage::NONE,
+        retry_after: None,
+        unknown: None,
+    }
+}
+
+const fn cause(outcome: &Outcome) -> Option<Cause> {
+    match outcome {
+        Outcome::Failed { cause, .. } => Some(*cause),
+        Outcome::Answer | Outcome::Refused(_) | Outcome::Throttled { .. } | Outcome::Denied { .. } => None,
+    }
+}
+
+async fn attempt(shared: &Shared, prepared: &Prepared, mut leave: Leave) -> Landed<Brought> {
+    let clock = shared.hub.clock();
+    let limits = leave.limits();
+    let left = limits.deadline.since(clock.now());
+    let limits = AttemptLimits {
+        connect: limits.connect,
+        first_byte: limits.first_byte,
+        idle: limits.idle,
+        total: Some(limits.total.min(left)),
+    };
+    let sent_for = leave.role().reason().code();
+    let attempted = shared
+        .transport
+        .attempt_telling(&prepared.out, &limits, prepared.resend, || leave.leaving())
+        .await;
+    let (resent, first_byte) = (attempted.resent, attempted.first_byte);
+    let (heard, broken) = match attempted.result {
+        Ok(answer) => {
+            let (status, headers) = (answer.status, answer.headers.clone());
+            let (body, broken) = read_whole(answer, shared.answer_bytes_max).await;
+            (
+                Some(Heard {
+                    status,
+                    headers,
+                    body,
+                    state: BodyState::WellFormed,
+                }),
+                broken,
+            )
+        }
+        Err(broken) => (None, Some(broken)),
+    };
+    let judged = judge(shared, prepared, heard, broken, resent);
+    let note = AttemptNote {
+        sent_for,
+        outcome: judged.report.outcome.name(),
+        status: judged.heard.as_ref().map(|heard| heard.status.as_u16()),
+        resent,
+        first_byte,
+    };
+    leave.landed(judged.report, Brought { note, judged })
+}
+
+/// Reads a body to its end or to where it broke, whatever came of it.
+async fn read_whole(mut answer: crate::http::Answer, bytes_max: usize) -> (Bytes, Option<Broken>) {
+    let mut whole = BytesMut::new();
+    while let Some(chunk) = answer.body.chunk().await {
+        match chunk {
+            Ok(chunk) if whole.len().saturating_add(chunk.len()) > bytes_max => {
+                let detail = format!("the answer is longer than {bytes_max} bytes, which is the limit");
+                return (
+                    whole.freeze(),
+                    Some(Broken::too_long(detail, answer.body.received_bytes())),
+                );
+            }
+            Ok(chunk) => whole.extend_from_slice(&chunk),
+            Err(broken) => return (whole.freeze(), Some(broken)),
+        }
+    }
+    (whole.freeze(), None)
+}
+
+/// Puts the facts of an attempt through the table.
+fn judge(
+    shared: &Shared,
+    prepared: &Prepared,
+    mut heard: Option<Heard>,
+    broken: Option<Broken>,
+    resent: bool,
+) -> Judged {
+    let mut said = OwnedBodyFacts::default();
+    if let Some(heard) = &heard
+        && (broken.is_none() || heard.status.as_u16() >= 400)
+    {
+        let wire = Wire {
+            endpoint: prepared.endpoint,
+            method: prepared.out.method.as_str(),
+            status: heard.status.as_u16(),
+            content_type: heard
+                .headers
+                .get(header::CONTENT_TYPE)
+                .map(|value| value.as_bytes()),
+            content_encoding: heard
+                .headers
+                .get(header::CONTENT_ENCODING)
+                .map(|value| value.as_bytes()),
+        };
+        said = crate::body::read(&wire, &heard.body);
+    }
+    let mut body = said.facts();
+    let broke: Option<Broke> = broken.as_ref().map(|broken| broken.broke);
+    if let Some(broken) = &broken {
+        body.state = broken.body;
+    }
+    let headers = heard.as_ref().map(|heard| HeaderFacts(&heard.headers));
+    let facts = Facts {
+        status: heard.as_ref().map(|heard| heard.status.as_u16()),
+        headers: headers.as_ref().map_or(&NoHeaders, |headers| headers),
+        body,
+        broke,
+        wall: shared.hub.clock().wall(),
+    };
+    let state = body.state;
+    let Classified { mut report, .. } = classify(prepared.profile, &shared.overrides, &facts);
+    report.resent = resent;
+    if let Some(heard) = &mut heard {
+        report.usage = usage::read(&heard.body);
+        heard.state = state;
+    }
+    Judged {
+        report,
+        heard,
+        detail: broken.map(|broken| broken.detail),
+    }
+}
