@@ -15,6 +15,11 @@ pub trait Caller: Send + Sync + 'static {
     /// Makes one call, with whatever attempts and waits it takes.
     fn call(&self, call: Call) -> impl Future<Output = Ended> + Send;
 
+    /// Attempts that are out now, where the caller knows: of the calls begun, the others wait.
+    fn in_flight(&self) -> Option<u64> {
+        None
+    }
+
     /// Told once when the run begins no more rows (Ctrl-C, a gate-wide stop, a full disk). Calls with nothing in
     /// flight may end at once with [`Reason::Cancelled`] or [`Reason::Draining`]; their rows stay pending.
     fn draining(&self) {}

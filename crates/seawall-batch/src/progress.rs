@@ -32,8 +32,10 @@ pub struct Snapshot {
     pub total: u64,
     /// Of those that have ended: failed.
     pub failed: u64,
-    /// Calls begun and not ended.
+    /// Attempts out at the upstream.
     pub in_flight: u64,
+    /// Calls begun that wait: for a place, a time, a breaker, a budget.
+    pub waiting: u64,
     /// Age of the oldest of them.
     pub oldest: Duration,
     /// Rows a second over the last minute of this run, once known.
@@ -49,7 +51,10 @@ impl fmt::Display for Snapshot {
             "{}/{} done, {} failed, {} in flight",
             self.done, self.total, self.failed, self.in_flight
         )?;
-        if self.in_flight > 0 {
+        if self.waiting > 0 {
+            write!(f, ", {} waiting", self.waiting)?;
+        }
+        if self.in_flight + self.waiting > 0 {
             write!(f, " (oldest {})", Duration::from_secs(self.oldest.as_secs()))?;
         }
         if let Some(rate) = self.rate_per_s {
@@ -159,6 +164,7 @@ fn json_line(event: &str, snapshot: &Snapshot) -> String {
         "total": snapshot.total,
         "failed": snapshot.failed,
         "in_flight": snapshot.in_flight,
+        "waiting": snapshot.waiting,
         "oldest_ms": snapshot.oldest.as_millis(),
         "rate_per_s": snapshot.rate_per_s,
         "eta_ms": snapshot.eta.map(Duration::as_millis),

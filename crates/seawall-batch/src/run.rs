@@ -376,11 +376,14 @@ impl<'r, C: Caller> Runner<'r, C> {
             .values()
             .next()
             .map(|begun| now.duration_since(begun.at));
+        let begun = self.calls.len() as u64;
+        let in_flight = self.caller.in_flight().map_or(begun, |out| out.min(begun));
         Snapshot {
             done,
             total,
             failed: self.resumed.failed + self.failed,
-            in_flight: self.calls.len() as u64,
+            in_flight,
+            waiting: begun - in_flight,
             oldest: oldest.map_or(Duration::ZERO, Duration::from),
             rate_per_s,
             eta: rate_per_s

@@ -208,7 +208,9 @@ impl fmt::Display for Summary {
             .iter()
             .map(|(code, n)| format!("{n} {code}"))
             .collect();
-        if !attempts.is_empty() {
+        if attempts.is_empty() {
+            writeln!(f, "attempts: 0 (nothing was sent)")?;
+        } else {
             let all: u64 = tally.attempts.values().sum();
             writeln!(f, "attempts: {all} ({})", attempts.join(", "))?;
         }

@@ -5,6 +5,7 @@
 
 mod attempt;
 mod case;
+pub(crate) use case::read_policy;
 mod report;
 
 use crate::Common;

@@ -1,4 +1,5 @@
 use seawall::config::ConfigError;
+use seawall_batch::BatchError;
 use std::fmt;
 use std::io;
 use std::process::ExitCode;
@@ -12,6 +13,10 @@ pub(crate) enum Failure {
     Config(ConfigError),
     /// The machine would not.
     Io(String),
+    /// A key that is missing or cannot be sent.
+    Key(String),
+    /// A batch that could not run to its end.
+    Batch(BatchError),
     /// Our own fault: the program contradicts itself.
     Internal(String),
 }
@@ -37,6 +42,8 @@ impl Failure {
         match self {
             Self::Usage(_) | Self::Config(_) => ExitCode::from(2),
             Self::Io(_) => ExitCode::from(74),
+            Self::Key(_) => ExitCode::from(77),
+            Self::Batch(error) => ExitCode::from(error.exit().code()),
             Self::Internal(_) => ExitCode::from(70),
         }
     }
@@ -45,8 +52,9 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Usage(sentence) | Self::Io(sentence) => f.write_str(sentence),
+            Self::Usage(sentence) | Self::Io(sentence) | Self::Key(sentence) => f.write_str(sentence),
             Self::Config(error) => error.fmt(f),
+            Self::Batch(error) => error.fmt(f),
             Self::Internal(sentence) => {
                 write!(f, "seawall contradicts itself, which is a bug in it: {sentence}")
             }

@@ -3,6 +3,7 @@
 //! Results go to stdout, talk to stderr. Exit codes: 0 as asked, 1 it ran and the answer is "no", 2 bad input or
 //! usage, 74 I/O.
 
+mod batch;
 mod explain;
 mod failure;
 
@@ -41,15 +42,18 @@ struct Common {
 enum Command {
     /// What the engine would say to one outcome, and why.
     Explain(Box<explain::Args>),
+    /// Answer every row of JSONL files, once each, resumable.
+    Batch(Box<batch::Args>),
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let printed = match &cli.command {
-        Command::Explain(args) => explain::run(args, cli.common),
+    let ran = match &cli.command {
+        Command::Explain(args) => explain::run(args, cli.common).map(|text| (text, ExitCode::SUCCESS)),
+        Command::Batch(args) => batch::run(args, cli.common),
     };
-    match printed.and_then(print) {
-        Ok(()) => ExitCode::SUCCESS,
+    match ran.and_then(|(text, code)| print(text).map(|()| code)) {
+        Ok(code) => code,
         Err(failure) => {
             // Nobody is left to tell where stderr is gone, too; the exit code still says it.
             let _ = writeln!(std::io::stderr().lock(), "error: {failure}");

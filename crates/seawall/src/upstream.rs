@@ -193,6 +193,11 @@ impl Upstream {
         &self.shared.name
     }
 
+    /// Attempts that are in flight now.
+    pub fn attempts_out(&self) -> u64 {
+        self.shared.hub.with(|engine, _| engine.permits_out())
+    }
+
     /// Sends nothing more, for good: attempts that are out may end, and calls that wait end with `draining`.
     pub fn drain(&self) {
         self.shared.hub.with(|engine, now| engine.drain_calls(now));

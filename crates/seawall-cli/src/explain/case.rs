@@ -134,7 +134,7 @@ impl Fault {
     }
 }
 
-fn read_policy(name: &str) -> Result<Policy, Failure> {
+pub(crate) fn read_policy(name: &str) -> Result<Policy, Failure> {
     if let Some(preset) = Preset::named(name) {
         return Ok(Policy::preset(preset));
     }

@@ -48,6 +48,14 @@ macro_rules! setters {
 }
 
 impl PolicyBuilder {
+    /// A builder that starts from a policy that was built before.
+    pub const fn from_policy(policy: Policy) -> Self {
+        Self {
+            policy,
+            min_written: true,
+        }
+    }
+
     /// A builder that starts from `preset`.
     pub const fn from_preset(preset: Preset) -> Self {
         let mut call = CallPolicy {

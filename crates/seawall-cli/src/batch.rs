@@ -1,0 +1,296 @@
+//! `seawall batch`: every row of JSONL files through the engine.
+
+use crate::Common;
+use crate::failure::Failure;
+use clap::ValueEnum;
+use http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use seawall::http::Secret;
+use seawall::upstream::{Upstream, UpstreamBuilder, UpstreamError};
+use seawall_batch::input::AbsoluteUrls;
+use seawall_batch::{Existing, Extras, Invalid, LiveCaller, Options, Progress, Screen, Shown, interrupts};
+use seawall_core::policy::{Policy, PolicyBuilder};
+use seawall_core::profile::Provider;
+use seawall_lab::net::Mock;
+use seawall_lab::plan::Profile;
+use std::io::IsTerminal as _;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// What to type where no upstream was named.
+const NO_UPSTREAM: &str = "no upstream: say where the rows go\n  \
+     --upstream mock:flaky                    the built-in provider, which fails on purpose\n  \
+     --upstream https://api.example.com/v1    a real one (its key by --credential-env NAME)";
+
+/// Answer every row of JSONL files, once each, resumable.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// JSONL files: OpenAI batch rows, Anthropic batch rows, {"messages":…} or {"prompt":…}.
+    #[arg(required = true, value_name = "IN")]
+    inputs: Vec<PathBuf>,
+    /// Where answers go; the state of the run stands beside it in OUT.seawall/.
+    #[arg(short = 'o', long = "out", value_name = "OUT")]
+    out: PathBuf,
+    /// Where failures go [default: OUT.errors.jsonl].
+    #[arg(long, value_name = "ERR")]
+    errors: Option<PathBuf>,
+    /// Where rows are sent: an address, or mock:steady or mock:flaky.
+    #[arg(long, value_name = "URL|mock:PROFILE")]
+    upstream: Option<String>,
+    /// The upstream's dialect, where host and path do not tell.
+    #[arg(long, value_name = "NAME")]
+    provider: Option<String>,
+    /// The environment variable that holds the upstream's key.
+    #[arg(long, value_name = "NAME")]
+    credential_env: Option<String>,
+    /// A preset, or a file with a [policy] table.
+    #[arg(long, value_name = "FILE|PRESET", default_value = "batch")]
+    policy: String,
+    /// The model of rows that name none.
+    #[arg(long, value_name = "M")]
+    model: Option<String>,
+    /// Attempts in flight at once [default: the policy's, 64 in preset batch].
+    #[arg(long, value_name = "N")]
+    concurrency: Option<NonZeroU32>,
+    /// Run the rows that can be run.
+    #[arg(long)]
+    skip_invalid: bool,
+    /// Rename the files of an earlier run and start over.
+    #[arg(long, conflicts_with_all = ["resume", "overwrite"])]
+    fresh: bool,
+    /// Take over the whole lines of an OUT that has no OUT.seawall/.
+    #[arg(long, conflicts_with = "overwrite")]
+    resume: bool,
+    /// Empty the files of an earlier run and start over.
+    #[arg(long)]
+    overwrite: bool,
+    /// Let rows name whole addresses; other hosts get no key.
+    #[arg(long)]
+    allow_absolute_url: bool,
+    /// Longest line that is read.
+    #[arg(long, value_name = "SIZE", default_value = "64MiB")]
+    max_line: String,
+    /// How the run is shown on stderr.
+    #[arg(long, value_name = "HOW", default_value = "bar")]
+    progress: Showing,
+    /// Add attempts and times to each output row.
+    #[arg(long)]
+    extras: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Showing {
+    /// A bar on a terminal, a line now and then elsewhere.
+    Bar,
+    /// JSON lines.
+    Json,
+    /// Nothing.
+    None,
+}
+
+/// Runs the batch and says how it ended: the summary for stdout, and the exit code.
+pub(crate) fn run(args: &Args, common: Common) -> Result<(String, ExitCode), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::io("the runtime", &error))?;
+    runtime.block_on(run_on(args, common))
+}
+
+async fn run_on(args: &Args, common: Common) -> Result<(String, ExitCode), Failure> {
+    let policy = policy(args)?;
+    let options = options(args, &policy)?;
+    let destination = args
+        .upstream
+        .as_deref()
+        .ok_or_else(|| Failure::usage(NO_UPSTREAM))?;
+    // Started before anything is judged, and stopped when it goes out of scope.
+    let (base, mock) = match destination.strip_prefix("mock:") {
+        Some(profile) => {
+            let mock = mock(profile, common.seed).await?;
+            (mock.url(), Some(mock))
+        }
+        None => (destination.to_owned(), None),
+    };
+    let caller = caller(args, common, &base, mock.is_some(), policy)?;
+    let (interrupter, interrupts) = interrupts();
+    let ctrl_c = tokio::spawn(interrupter.on_ctrl_c());
+    let screen = if std::io::stderr().is_terminal() {
+        Screen::Terminal
+    } else {
+        Screen::Pipe
+    };
+    let shown = match args.progress {
+        Showing::Bar => Shown::Bar,
+        Showing::Json => Shown::Json,
+        Showing::None => Shown::Nothing,
+    };
+    let mut ui = Progress::new(shown, screen, Box::new(std::io::stderr()));
+    let ran = seawall_batch::run(options, caller, interrupts, &mut ui).await;
+    ctrl_c.abort();
+    let summary = ran.map_err(Failure::Batch)?;
+    let text = if common.json {
+        summary.to_json().to_string()
+    } else {
+        summary.to_string()
+    };
+    Ok((text.trim_end().to_owned(), ExitCode::from(summary.exit().code())))
+}
+
+fn policy(args: &Args) -> Result<Policy, Failure> {
+    let policy = crate::explain::read_policy(&args.policy)?;
+    let concurrency = args
+        .concurrency
+        .map(NonZeroU32::get)
+        .or(policy.gate.limits().concurrency());
+    // Rows that are begun may all have to wait at the gate.
+    let begun = concurrency.unwrap_or(0).saturating_mul(4).max(1_000);
+    PolicyBuilder::from_policy(policy)
+        .concurrency(concurrency)
+        .queue(policy.gate.limits().queue().max(begun))
+        .build()
+        .map_err(|error| Failure::usage(format!("--concurrency: {error}")))
+}
+
+fn options(args: &Args, policy: &Policy) -> Result<Options, Failure> {
+    let mut options = Options::new(args.inputs.clone(), args.out.clone());
+    options.errors = args.errors.clone();
+    options.model = args.model.clone();
+    if let Some(concurrency) = policy.gate.limits().concurrency().and_then(NonZeroU32::new) {
+        options.concurrency = concurrency;
+    }
+    options.existing = match (args.fresh, args.resume, args.overwrite) {
+        (true, _, _) => Existing::Fresh,
+        (_, true, _) => Existing::Adopt,
+        (_, _, true) => Existing::Overwrite,
+        (false, false, false) => Existing::Continue,
+    };
+    options.invalid = if args.skip_invalid {
+        Invalid::Skip
+    } else {
+        Invalid::Refuse
+    };
+    options.absolute_urls = if args.allow_absolute_url {
+        AbsoluteUrls::Allow
+    } else {
+        AbsoluteUrls::Refuse
+    };
+    options.line_bytes_max = size(&args.max_line)?;
+    options.extras = if args.extras { Extras::On } else { Extras::Off };
+    Ok(options)
+}
+
+/// A size as formats.md writes them: `64MiB`, `512KiB`, `1GiB`, or bytes.
+fn size(text: &str) -> Result<u64, Failure> {
+    let units = [
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("GiB", 1 << 30),
+        ("B", 1),
+        ("", 1),
+    ];
+    let parsed = units.iter().find_map(|(unit, bytes)| {
+        let number: u64 = text.strip_suffix(unit)?.parse().ok()?;
+        number.checked_mul(*bytes)
+    });
+    parsed
+        .filter(|bytes| *bytes > 0)
+        .ok_or_else(|| Failure::usage(format!("--max-line: {text:?} is no size; write it as in 64MiB")))
+}
+
+async fn mock(profile: &str, seed: u64) -> Result<Mock, Failure> {
+    let profile: Profile = profile
+        .parse()
+        .map_err(|error| Failure::usage(format!("--upstream mock: {error}")))?;
+    let mock = Mock::builder().profile(profile).seed(seed).start().await;
+    mock.map_err(|error| Failure::internal(format!("the built-in provider does not start: {error}")))
+}
+
+fn caller(
+    args: &Args,
+    common: Common,
+    base: &str,
+    is_mock: bool,
+    policy: Policy,
+) -> Result<LiveCaller, Failure> {
+    let uri: Option<Uri> = base.parse().ok();
+    let host = uri.as_ref().and_then(Uri::host).unwrap_or("");
+    let known = Provider::inferred(Some(host), "/");
+    let provider = match &args.provider {
+        Some(name) => Some(provider(name)?),
+        None if known == Provider::Generic => None,
+        None => Some(known),
+    };
+    let describe = |base: &str| -> Result<UpstreamBuilder, UpstreamError> {
+        let mut builder = Upstream::builder(base)?.policy(policy);
+        if common.seed != 0 {
+            builder = builder.seed(common.seed);
+        }
+        Ok(match provider {
+            Some(provider) => builder.provider(provider),
+            None => builder,
+        })
+    };
+    let mut builder = describe(base).map_err(|error| Failure::usage(format!("--upstream: {error}")))?;
+    if let Some((header, secret)) = credential(args, provider.unwrap_or(known), is_mock)? {
+        builder = builder.credential(header, secret);
+    }
+    let upstream = builder
+        .build()
+        .map_err(|error| Failure::usage(format!("--upstream: {error}")))?;
+    let mut headers = HeaderMap::new();
+    if provider == Some(Provider::Anthropic) {
+        headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
+    }
+    let elsewhere = move |origin: &str| Upstream::builder(origin)?.policy(policy).build();
+    Ok(LiveCaller::new(upstream, base, headers, Box::new(elsewhere)))
+}
+
+fn provider(name: &str) -> Result<Provider, Failure> {
+    Provider::named(name).ok_or_else(|| {
+        let names: Vec<&str> = Provider::ALL.iter().map(|provider| provider.name()).collect();
+        Failure::usage(format!(
+            "--provider: {name:?} is none; there are {}",
+            names.join(", ")
+        ))
+    })
+}
+
+/// The upstream's key: from the variable that was named, or from the provider's own where the host is the provider's.
+fn credential(
+    args: &Args,
+    provider: Provider,
+    is_mock: bool,
+) -> Result<Option<(HeaderName, Secret)>, Failure> {
+    let usual = match provider {
+        Provider::OpenAi => Some("OPENAI_API_KEY"),
+        Provider::Anthropic => Some("ANTHROPIC_API_KEY"),
+        Provider::Azure => Some("AZURE_OPENAI_API_KEY"),
+        Provider::Gemini => Some("GEMINI_API_KEY"),
+        Provider::Groq => Some("GROQ_API_KEY"),
+        Provider::Stripe => Some("STRIPE_API_KEY"),
+        Provider::GitHub => Some("GITHUB_TOKEN"),
+        Provider::Generic => None,
+    };
+    // A key goes to a host by name only: where the dialect was merely stated, its variable must be stated too.
+    let usual = usual.filter(|_| args.provider.is_none() && !is_mock);
+    let token = match (&args.credential_env, usual) {
+        (Some(name), _) => std::env::var(name)
+            .map_err(|_| Failure::Key(format!("--credential-env: {name} is not set, or is no text")))?,
+        (None, Some(name)) => match std::env::var(name) {
+            Ok(token) => token,
+            Err(_) => return Ok(None),
+        },
+        (None, None) => return Ok(None),
+    };
+    let (header, secret) = match provider {
+        Provider::Anthropic => ("x-api-key", Secret::new(&token)),
+        Provider::Azure => ("api-key", Secret::new(&token)),
+        Provider::Gemini => ("x-goog-api-key", Secret::new(&token)),
+        Provider::OpenAi | Provider::Groq | Provider::Stripe | Provider::GitHub | Provider::Generic => {
+            ("authorization", Secret::bearer(&token))
+        }
+    };
+    let secret = secret.map_err(|error| Failure::Key(format!("the key cannot be sent: {error}")))?;
+    Ok(Some((HeaderName::from_static(header), secret)))
+}
