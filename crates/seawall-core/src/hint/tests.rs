@@ -465,6 +465,8 @@ proptest! {
             "Thursday, 01-Jan-26 00:00:04 GMT", "Thu Jan  1 00:00:04 2026", "\"a\";r=0;t=3"]),
         tail in "[a-z,;: /+-]{0,3}[xyz,;/]",
     ) {
+        // Another parameter is no tail: RFC 9651 has a structured field go on with one.
+        prop_assume!(!(base.starts_with('"') && tail.starts_with(';')));
         let text = format!("{base}{tail}");
         for name in ["retry-after", "retry-after-ms", "x-ratelimit-reset", "ratelimit", "x-ratelimit-reset-tokens"] {
             let given = [(name, text.as_bytes())];
