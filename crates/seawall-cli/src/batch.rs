@@ -1,6 +1,6 @@
 //! `seawall batch`: every row of JSONL files through the engine.
 
-use crate::Common;
+use crate::common::Common;
 use crate::failure::Failure;
 use clap::ValueEnum;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
@@ -88,8 +88,8 @@ enum Showing {
     None,
 }
 
-/// Runs the batch and says how it ended: the summary for stdout, and the exit code.
-pub(crate) fn run(args: &Args, common: Common) -> Result<(String, ExitCode), Failure> {
+/// Runs the batch, prints its summary and says how it ended.
+pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &Args, common: Common) -> Result<(String, ExitCode), Fai
     runtime.block_on(run_on(args, common))
 }
 
-async fn run_on(args: &Args, common: Common) -> Result<(String, ExitCode), Failure> {
+async fn run_on(args: &Args, common: Common) -> Result<ExitCode, Failure> {
     let policy = policy(args)?;
     let options = options(args, &policy)?;
     let destination = args
@@ -107,7 +107,7 @@ async fn run_on(args: &Args, common: Common) -> Result<(String, ExitCode), Failu
     // Started before anything is judged, and stopped when it goes out of scope.
     let (base, mock) = match destination.strip_prefix("mock:") {
         Some(profile) => {
-            let mock = mock(profile, common.seed).await?;
+            let mock = mock(profile, common.seed()).await?;
             (mock.url(), Some(mock))
         }
         None => (destination.to_owned(), None),
@@ -134,7 +134,8 @@ async fn run_on(args: &Args, common: Common) -> Result<(String, ExitCode), Failu
     } else {
         summary.to_string()
     };
-    Ok((text.trim_end().to_owned(), ExitCode::from(summary.exit().code())))
+    crate::print(text.trim_end())?;
+    Ok(ExitCode::from(summary.exit().code()))
 }
 
 fn policy(args: &Args) -> Result<Policy, Failure> {
@@ -224,7 +225,7 @@ fn caller(
     let describe = |base: &str| -> Result<UpstreamBuilder, UpstreamError> {
         let mut builder = Upstream::builder(base)?.policy(policy);
         if common.seed != 0 {
-            builder = builder.seed(common.seed);
+            builder = builder.seed(common.seed());
         }
         Ok(match provider {
             Some(provider) => builder.provider(provider),

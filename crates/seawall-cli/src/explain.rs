@@ -17,9 +17,17 @@ use seawall_core::hint::rfc3339;
 use seawall_core::profile::Provider;
 use seawall_core::time::{Duration, Wall};
 use std::ffi::OsString;
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  seawall explain --path /v1/chat/completions --status 429 --header 'Retry-After: 12'
+  seawall explain --path /v1/payments --error reset
+  seawall explain --method GET --status 503 --attempts 3 --policy batch --json --sample 5";
 
 /// One outcome of one attempt, and the call that it belongs to.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The call's method.
     #[arg(long, default_value = "POST")]
@@ -93,12 +101,18 @@ enum Fault {
     GoAway,
 }
 
-/// Explains, and gives the text to print.
-pub(crate) fn run(args: &Args, common: Common) -> Result<String, Failure> {
+/// Explains, and prints it.
+pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
     let case = Case::read(args)?;
     let met = attempt::meet(&case);
-    let told = report::tell(&case, &met, common.seed, args.sample)?;
-    if common.json { told.json() } else { Ok(told.text) }
+    let told = report::tell(&case, &met, common.seed(), args.sample)?;
+    if common.json {
+        crate::print(&told.json()?)?;
+    } else {
+        crate::print(&told.text)?;
+    }
+    common.talk().detail(told.details());
+    Ok(ExitCode::SUCCESS)
 }
 
 /// A parser of one of our own names.

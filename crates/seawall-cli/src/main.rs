@@ -4,10 +4,13 @@
 //! usage, 74 I/O.
 
 mod batch;
+mod common;
 mod explain;
 mod failure;
+mod talk;
 
 use clap::{Parser, Subcommand};
+use common::Common;
 use failure::Failure;
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -18,24 +21,14 @@ use std::process::ExitCode;
     name = "seawall",
     version,
     disable_help_subcommand = true,
-    arg_required_else_help = true
+    arg_required_else_help = true,
+    after_help = EXAMPLES
 )]
 struct Cli {
     #[command(subcommand)]
     command: Command,
     #[command(flatten)]
     common: Common,
-}
-
-/// Flags of every command.
-#[derive(Clone, Copy, Debug, clap::Args)]
-struct Common {
-    /// Print one JSON document on stdout.
-    #[arg(long, global = true)]
-    json: bool,
-    /// Draw from this seed; the same seed prints the same.
-    #[arg(long, global = true, value_name = "N", default_value_t = 0)]
-    seed: u64,
 }
 
 #[derive(Debug, Subcommand)]
@@ -46,26 +39,30 @@ enum Command {
     Batch(Box<batch::Args>),
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  Would this be retried, when, and why?
+    seawall explain --path /v1/chat/completions --status 429 --header 'Retry-After: 12'
+
+Exit codes: 0 as asked, 1 the answer is \"no\", 2 bad input or usage, 74 I/O.
+`seawall COMMAND --help` has more.";
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let ran = match &cli.command {
-        Command::Explain(args) => explain::run(args, cli.common).map(|text| (text, ExitCode::SUCCESS)),
+    let ended = match &cli.command {
+        Command::Explain(args) => explain::run(args, cli.common),
         Command::Batch(args) => batch::run(args, cli.common),
     };
-    match ran.and_then(|(text, code)| print(text).map(|()| code)) {
-        Ok(code) => code,
-        Err(failure) => {
-            // Nobody is left to tell where stderr is gone, too; the exit code still says it.
-            let _ = writeln!(std::io::stderr().lock(), "error: {failure}");
-            failure.exit_code()
-        }
-    }
+    ended.unwrap_or_else(|failure| {
+        cli.common.talk().error(&failure);
+        failure.exit_code()
+    })
 }
 
-/// Prints a result. A reader that has seen enough (`| head`) is no failure.
-fn print(text: String) -> Result<(), Failure> {
+/// Prints a line of the result at once, whatever stdout is. A reader that has seen enough (`| head`) is no failure.
+fn print(line: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
-    match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
+    match writeln!(stdout, "{line}").and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::io("stdout", &error)),
         Ok(()) | Err(_) => Ok(()),
     }

@@ -109,6 +109,18 @@ pub(super) fn tell(case: &Case, met: &Classified, seed: u64, samples: u32) -> Re
 }
 
 impl Told {
+    /// The words of the verdict, for those who want to see behind the sentence.
+    pub(super) fn details(&self) -> String {
+        let mut line = format!(
+            "outcome {}, sent {}, action {}, reason {}",
+            self.outcome, self.sent, self.action, self.reason
+        );
+        if let Some(delay) = self.delay_ms {
+            line.push_str(&format!(", delay {} to {} ms", delay.min, delay.max));
+        }
+        line
+    }
+
     pub(super) fn json(&self) -> Result<String, Failure> {
         serde_json::to_string(self).map_err(|error| Failure::internal(error.to_string()))
     }

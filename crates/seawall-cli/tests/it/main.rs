@@ -1,3 +1,4 @@
 //! The program, run as users run it.
 
+mod common;
 mod explain;

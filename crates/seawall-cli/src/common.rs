@@ -1,0 +1,40 @@
+use crate::talk::{Color, Talk, Volume};
+
+/// Flags of every command.
+#[derive(Clone, Copy, Debug, clap::Args)]
+#[command(next_help_heading = "Options of every command")]
+pub(crate) struct Common {
+    /// Print JSON on stdout.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Draw from this seed, 0 where nothing says another; the same seed prints the same.
+    #[arg(long, global = true, value_name = "N")]
+    seed: Option<u64>,
+    /// Say nothing on stderr but errors.
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Say more on stderr.
+    #[arg(short, long, global = true)]
+    verbose: bool,
+    /// Colour the talk on stderr; `auto` does on a terminal, unless NO_COLOR is set.
+    #[arg(long, global = true, value_name = "auto|always|never", value_enum, default_value_t = Color::Auto,
+        hide_possible_values = true)]
+    color: Color,
+}
+
+impl Common {
+    /// The seed to draw from.
+    pub(crate) fn seed(self) -> u64 {
+        self.seed.unwrap_or(0)
+    }
+
+    /// How to talk on stderr.
+    pub(crate) fn talk(self) -> Talk {
+        let volume = match (self.quiet, self.verbose) {
+            (true, _) => Volume::Quiet,
+            (false, false) => Volume::Notes,
+            (false, true) => Volume::Details,
+        };
+        Talk::new(volume, self.color)
+    }
+}
