@@ -224,8 +224,8 @@ fn caller(
     };
     let describe = |base: &str| -> Result<UpstreamBuilder, UpstreamError> {
         let mut builder = Upstream::builder(base)?.policy(policy);
-        if common.seed != 0 {
-            builder = builder.seed(common.seed());
+        if let Some(seed) = common.seed_typed() {
+            builder = builder.seed(seed);
         }
         Ok(match provider {
             Some(provider) => builder.provider(provider),

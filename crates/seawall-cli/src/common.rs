@@ -28,6 +28,11 @@ impl Common {
         self.seed.unwrap_or(0)
     }
 
+    /// The seed that was typed; nothing where a file may still say one.
+    pub(crate) fn seed_typed(self) -> Option<u64> {
+        self.seed
+    }
+
     /// How to talk on stderr.
     pub(crate) fn talk(self) -> Talk {
         let volume = match (self.quiet, self.verbose) {

@@ -4,6 +4,9 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+/// The exit code of a command that was told to stop: 128 and the number of Ctrl-C's signal.
+pub(crate) const INTERRUPTED: u8 = 130;
+
 /// Why a command could not do what was asked.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -28,6 +31,10 @@ impl Failure {
 
     pub(crate) fn internal(sentence: impl Into<String>) -> Self {
         Self::Internal(sentence.into())
+    }
+
+    pub(crate) fn machine(sentence: impl Into<String>) -> Self {
+        Self::Io(sentence.into())
     }
 
     /// A file or stream that could not be used. One that is not there was misspelt; the rest is the machine's.

@@ -1,12 +1,14 @@
 //! The command `seawall`: arguments in, text or JSON out.
 //!
 //! Results go to stdout, talk to stderr. Exit codes: 0 as asked, 1 it ran and the answer is "no", 2 bad input or
-//! usage, 74 I/O.
+//! usage, 74 I/O, 130 interrupted.
 
 mod batch;
 mod common;
 mod explain;
 mod failure;
+mod interrupts;
+mod mock;
 mod talk;
 
 use clap::{Parser, Subcommand};
@@ -37,14 +39,18 @@ enum Command {
     Explain(Box<explain::Args>),
     /// Answer every row of JSONL files, once each, resumable.
     Batch(Box<batch::Args>),
+    /// A server that fails on purpose, to test clients against.
+    Mock(Box<mock::Args>),
 }
 
 const EXAMPLES: &str = "\
 Examples:
   Would this be retried, when, and why?
     seawall explain --path /v1/chat/completions --status 429 --header 'Retry-After: 12'
+  What does my client do when a server fails twice?
+    seawall mock --route 'POST /v1/payments = 2x 503, 200'
 
-Exit codes: 0 as asked, 1 the answer is \"no\", 2 bad input or usage, 74 I/O.
+Exit codes: 0 as asked, 1 the answer is \"no\", 2 bad input or usage, 74 I/O, 130 interrupted.
 `seawall COMMAND --help` has more.";
 
 fn main() -> ExitCode {
@@ -52,6 +58,7 @@ fn main() -> ExitCode {
     let ended = match &cli.command {
         Command::Explain(args) => explain::run(args, cli.common),
         Command::Batch(args) => batch::run(args, cli.common),
+        Command::Mock(args) => mock::run(args, cli.common),
     };
     ended.unwrap_or_else(|failure| {
         cli.common.talk().error(&failure);

@@ -59,6 +59,13 @@ impl Talk {
         self.say("error:", RED, text);
     }
 
+    /// What the user may not expect.
+    pub(crate) fn note(self, text: impl Display) {
+        if self.volume >= Volume::Notes {
+            self.say("note:", CYAN, text);
+        }
+    }
+
     /// What it does.
     pub(crate) fn detail(self, text: impl Display) {
         if self.volume >= Volume::Details {

@@ -17,7 +17,12 @@ fn text(bytes: Vec<u8>) -> String {
 #[test]
 fn help_and_version_are_results() {
     // On stderr, or with another exit code, `seawall --help | less` and scripts that ask for the version see nothing.
-    for words in [&["--help"][..], &["explain", "--help"], &["--version"]] {
+    for words in [
+        &["--help"][..],
+        &["explain", "--help"],
+        &["mock", "--help"],
+        &["--version"],
+    ] {
         let output = seawall(words);
         assert!(output.status.success() && output.stderr.is_empty(), "{words:?}");
         assert!(!output.stdout.is_empty(), "{words:?}");
@@ -30,8 +35,7 @@ fn help_and_version_are_results() {
 #[test]
 fn the_examples_of_the_help_run() {
     // The first thing that is copied from a help text is its example; one with an old flag sends people away.
-    {
-        let command = "explain";
+    for command in ["explain", "mock"] {
         let help = text(seawall(&[command, "--help"]).stdout);
         let examples: Vec<&str> = help
             .lines()
@@ -39,7 +43,7 @@ fn the_examples_of_the_help_run() {
             .collect();
         assert!(examples.len() >= 3, "{command}: {examples:?}");
         for example in examples {
-            // Quotes as a shell takes them.
+            // Quotes as a shell takes them; a mock is only asked whether it understands.
             let mut words: Vec<&str> = Vec::new();
             for (nth, part) in example.split('\'').enumerate() {
                 match nth % 2 {
@@ -47,9 +51,22 @@ fn the_examples_of_the_help_run() {
                     _ => words.extend(part.split_whitespace()),
                 }
             }
+            let expected = match command {
+                "mock" => {
+                    words.extend(["--listen", "nowhere"]);
+                    words.retain(|word| *word != "127.0.0.1:9000");
+                    words.dedup();
+                    2
+                }
+                _ => 0,
+            };
             let output = seawall(&words);
             let said = text(output.stderr);
-            assert_eq!(output.status.code(), Some(0), "{example}: {said}");
+            assert_eq!(output.status.code(), Some(expected), "{example}: {said}");
+            assert!(
+                expected == 0 || said.starts_with("error: cannot listen on nowhere"),
+                "{said}"
+            );
         }
     }
 }
