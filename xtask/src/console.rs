@@ -14,10 +14,17 @@
 //!
 //! Lines that start with `$ ` are commands; a line that ends in `\` goes on in the next. `? N` right below states an
 //! exit code other than 0. The rest is standard output, then standard error: `[..]` stands for any text within a
-//! line, a line `...` for any lines. Only commands that start with `seawall ` are run, in a fresh folder in which
-//! `examples` is the repository's; the others are there for people.
+//! line, a line `...` for any lines. Commands that start with `seawall ` are run, in a fresh folder in which
+//! `examples` is the repository's.
+//!
+//! A command that ends in ` &` is a server: the first line that it prints stands below it, and it goes on until the
+//! block ends. `curl` commands that speak to such a server are run, too, where there is a curl; other commands are
+//! there for people.
+
+mod beside;
 
 use crate::repo::{Error, Repo};
+use beside::Beside;
 use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -261,29 +268,59 @@ pub fn run(repo: &Repo, bin: &Path, block: &Block) -> Result<Ran, Error> {
     let folder = fresh_folder("console")?;
     copy_examples(repo, &folder)?;
     let mut result = Ran::default();
+    let mut beside = Beside::default();
     for step in &block.steps {
         let fail = |detail: String| Failure {
             line: step.line,
             command: step.command.clone(),
             detail,
         };
-        if !step.command.starts_with("seawall ") {
+        let Some(program) = program(&step.command, &bin, &beside) else {
             result.skipped += 1;
             continue;
-        }
+        };
         result.ran += 1;
-        let Some(words) = split(&step.command) else {
+        let (command, goes_on) = match step.command.strip_suffix(" &") {
+            Some(command) => (command, true),
+            None => (step.command.as_str(), false),
+        };
+        let Some(words) = split(&beside.as_is(command)) else {
             result.failures.push(fail("a quote is never closed".to_owned()));
             continue;
         };
-        let done = execute(&bin, &words[1..], &folder)?;
+        let done = if goes_on {
+            beside.start(&program, &words[1..], &folder)?
+        } else {
+            let mut done = execute(&program, &words[1..], &folder)?;
+            done.printed = beside.as_written(&done.printed);
+            done
+        };
         if let Some(detail) = difference(step, &done) {
             result.failures.push(fail(detail));
         }
     }
+    drop(beside);
     // A folder left behind in the temporary folder harms nobody.
     let _ = fs::remove_dir_all(&folder);
     Ok(result)
+}
+
+/// What runs a command; nothing where it is there for people. A curl that could reach another server than ours is.
+fn program(command: &str, bin: &Path, beside: &Beside) -> Option<PathBuf> {
+    if command.starts_with("seawall ") {
+        return Some(bin.to_path_buf());
+    }
+    let ours = command.starts_with("curl ") && beside.meets(command);
+    (ours && curl_is_here()).then(|| PathBuf::from("curl"))
+}
+
+fn curl_is_here() -> bool {
+    Command::new("curl")
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
 }
 
 /// How a command ended.
@@ -316,6 +353,8 @@ fn execute(bin: &Path, words: &[String], folder: &Path) -> Result<Done, Error> {
     let mut child = Command::new(bin)
         .args(words)
         .current_dir(folder)
+        // A proxy of the machine must not stand between curl and a server of the docs.
+        .env("no_proxy", "*")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -123,6 +123,43 @@ fn a_command_that_prints_or_ends_otherwise_is_a_failure() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_server_goes_on_beside_the_commands_below_it_and_ends_with_its_block() {
+    // Could break if the written address were asked, which anybody may hold, or if each check left a server behind.
+    let repo = Repo::of(Vec::new());
+    let page = "\
+```console
+$ seawall -c 'echo $$ $1 at http://127.0.0.1:40001; exec tail -f /dev/null' \\
+    --listen 127.0.0.1:9000 &
+[..] 127.0.0.1:0 at http://127.0.0.1:9000
+$ seawall -c 'echo ${0##*:}; echo $0' http://127.0.0.1:9000/x
+40001/x
+http://127.0.0.1:9000/x
+$ curl http://192.0.2.1/
+never asked
+$ seawall -c 'echo why >&2; exit 3' &
+? 3
+why
+```
+";
+    let run = |page: &str| {
+        let block = blocks("a.md", page).expect("a right document").remove(0);
+        run(&repo, Path::new("/bin/sh"), &block).expect("a shell runs")
+    };
+    let ran = run(page);
+    assert_eq!((ran.ran, ran.skipped, ran.failures), (3, 1, Vec::new()));
+    let ran = run(&page.replacen("[..] 127", "other 127", 1));
+    assert_eq!(ran.failures.len(), 1);
+    let printed = ran.failures[0].detail.lines().last().expect("what it printed");
+    let id = printed.split(' ').next().expect("its process");
+    let alive = Command::new("/bin/sh")
+        .args(["-c", "kill -0 $0 2>/dev/null", id])
+        .status()
+        .expect("a shell runs");
+    assert!(!alive.success(), "{printed}");
+}
+
 #[test]
 fn only_readme_and_docs_are_shown() {
     // Could break if the blocks of a changelog or a test were run.
