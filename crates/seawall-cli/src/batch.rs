@@ -22,8 +22,21 @@ const NO_UPSTREAM: &str = "no upstream: say where the rows go\n  \
      --upstream mock:flaky                    the built-in provider, which fails on purpose\n  \
      --upstream https://api.example.com/v1    a real one (its key by --credential-env NAME)";
 
+const EXAMPLES: &str = "\
+Examples:
+  Every prompt through the built-in provider, which fails on purpose; the same command again sends nothing:
+    seawall batch prompts.jsonl -o answers.jsonl --upstream mock:flaky
+  Twenty at once, with attempts and times in each row, and the summary as JSON:
+    seawall batch prompts.jsonl -o timed.jsonl --upstream mock:steady --concurrency 20 --extras --json
+  A real upstream, with its key from the environment:
+    seawall batch prompts.jsonl -o real.jsonl --upstream https://api.example.com/v1 --credential-env MY_KEY
+
+Exit codes: 0 every row has its answer, 1 some failed, 2 bad input or usage, 3 the money is gone, 74 I/O,
+77 the key is refused, 130 interrupted. After 3, 74, 77 and 130 the same command goes on where it stopped.";
+
 /// Answer every row of JSONL files, once each, resumable.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// JSONL files: OpenAI batch rows, Anthropic batch rows, {"messages":…} or {"prompt":…}.
     #[arg(required = true, value_name = "IN")]

@@ -1,7 +1,7 @@
 //! The command `seawall`: arguments in, text or JSON out.
 //!
 //! Results go to stdout, talk to stderr. Exit codes: 0 as asked, 1 it ran and the answer is "no", 2 bad input or
-//! usage, 74 I/O, 130 interrupted.
+//! usage, 3 money, 74 I/O, 77 credentials, 130 interrupted.
 
 mod batch;
 mod common;
@@ -47,6 +47,8 @@ const EXAMPLES: &str = "\
 Examples:
   Would this be retried, when, and why?
     seawall explain --path /v1/chat/completions --status 429 --header 'Retry-After: 12'
+  Answer a file of prompts, whatever the provider does.
+    seawall batch examples/humaneval.jsonl -o answers.jsonl --upstream mock:flaky
   What does my client do when a server fails twice?
     seawall mock --route 'POST /v1/payments = 2x 503, 200'
 

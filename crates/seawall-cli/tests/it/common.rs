@@ -1,17 +1,10 @@
 //! What every command has: `--help`, `--version`, volume and colour.
 
-use std::process::{Command, Output};
+use crate::text;
+use std::process::Output;
 
 fn seawall(words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_seawall"))
-        .args(words)
-        .env_remove("NO_COLOR")
-        .output()
-        .expect("the program starts")
-}
-
-fn text(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes).expect("the program prints text")
+    crate::seawall_in(".".as_ref(), words)
 }
 
 #[test]
@@ -19,6 +12,7 @@ fn help_and_version_are_results() {
     // On stderr, or with another exit code, `seawall --help | less` and scripts that ask for the version see nothing.
     for words in [
         &["--help"][..],
+        &["batch", "--help"],
         &["explain", "--help"],
         &["mock", "--help"],
         &["--version"],

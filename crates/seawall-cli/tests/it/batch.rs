@@ -1,0 +1,101 @@
+//! `seawall batch` as a person types it.
+
+use crate::{seawall_in, text};
+use std::path::{Path, PathBuf};
+
+/// A folder of its own for one test, gone at its end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("batch-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        let rows = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/humaneval.jsonl");
+        let rows = std::fs::read_to_string(rows).unwrap();
+        let some: String = rows.lines().take(20).map(|line| format!("{line}\n")).collect();
+        std::fs::write(path.join("prompts.jsonl"), some).unwrap();
+        Self(path)
+    }
+
+    fn lines(&self, name: &str) -> usize {
+        std::fs::read_to_string(self.0.join(name))
+            .unwrap()
+            .lines()
+            .count()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+#[test]
+fn every_row_is_answered_and_the_same_command_again_sends_nothing() {
+    // The first thing that anybody types.
+    let folder = Folder::new("twice");
+    let command = [
+        "batch",
+        "prompts.jsonl",
+        "-o",
+        "answers.jsonl",
+        "--upstream",
+        "mock:flaky",
+        "--seed",
+        "7",
+    ];
+    let first = seawall_in(&folder.0, &command);
+    assert_eq!(first.status.code(), Some(0), "{}", text(first.stderr));
+    assert!(text(first.stdout).starts_with("20 rows: 20 ok, 0 failed, 0 skipped, 0 pending\n"));
+    assert_eq!(
+        (
+            folder.lines("answers.jsonl"),
+            folder.lines("answers.errors.jsonl")
+        ),
+        (20, 0)
+    );
+    let again = seawall_in(&folder.0, &command);
+    assert_eq!(again.status.code(), Some(0), "{}", text(again.stderr));
+    let said = text(again.stdout);
+    assert!(said.contains("attempts: 0 (nothing was sent)"), "{said}");
+    assert_eq!(folder.lines("answers.jsonl"), 20);
+}
+
+#[test]
+fn without_an_upstream_it_says_what_to_type() {
+    // Answers never come from a mock unasked.
+    let folder = Folder::new("nowhere");
+    let output = seawall_in(&folder.0, &["batch", "prompts.jsonl", "-o", "answers.jsonl"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(output.stderr);
+    assert!(
+        said.contains("--upstream mock:flaky") && said.contains("--upstream https://"),
+        "{said}"
+    );
+    assert!(!folder.0.join("answers.jsonl").exists());
+}
+
+#[test]
+fn the_examples_of_the_help_run() {
+    // An example with an old flag sends people away. The one with a real upstream is only asked about its key.
+    let folder = Folder::new("help");
+    let help = text(seawall_in(&folder.0, &["batch", "--help"]).stdout);
+    let examples: Vec<&str> = help
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("seawall "))
+        .collect();
+    assert_eq!(examples.len(), 3, "{examples:?}");
+    for example in examples {
+        let words: Vec<&str> = example.split_whitespace().collect();
+        let output = seawall_in(&folder.0, &words);
+        let expected = if example.contains("MY_KEY") { 77 } else { 0 };
+        assert_eq!(
+            output.status.code(),
+            Some(expected),
+            "{example}: {}",
+            text(output.stderr)
+        );
+    }
+}
