@@ -1,5 +1,7 @@
 //! `seawall batch` as a person types it.
 
+#![expect(clippy::unwrap_used, reason = "these are tests")]
+
 use crate::{seawall_in, text};
 use std::path::{Path, PathBuf};
 
