@@ -56,7 +56,7 @@ pub(crate) struct Args {
     /// The environment variable that holds the upstream's key.
     #[arg(long, value_name = "NAME")]
     credential_env: Option<String>,
-    /// A preset, or a file with a [policy] table.
+    /// A preset, or a file with a `[policy]` table.
     #[arg(long, value_name = "FILE|PRESET", default_value = "batch")]
     policy: String,
     /// The model of rows that name none.

@@ -68,7 +68,7 @@ pub(crate) struct Args {
     /// Whose dialect the answer is in.
     #[arg(long, value_parser = named("openai, anthropic, azure, gemini, groq, stripe, github, generic", Provider::named))]
     provider: Option<Provider>,
-    /// A preset, or a file with a [policy] table.
+    /// A preset, or a file with a `[policy]` table.
     #[arg(long, value_name = "FILE|PRESET", default_value = "default")]
     policy: String,
     /// The date that headers with dates are read at; left out, the host's.
