@@ -7,10 +7,14 @@
 
 mod build;
 mod end;
+mod hold;
 mod send;
 mod usage;
 
-pub use build::{ANSWER_BYTES_MAX_DEFAULT, REPLAY_BYTES_MAX_DEFAULT, UpstreamBuilder, UpstreamError};
+pub use build::{
+    ANSWER_BYTES_MAX_DEFAULT, ANSWERS_BYTES_MAX_DEFAULT, AddressFault, REPLAY_BYTES_MAX_DEFAULT,
+    UpstreamBuilder, UpstreamError,
+};
 pub use end::{Answer, AttemptNote, CallError, RefusedAnswer, UnknownWrite};
 
 use crate::http::{Outgoing, Resend, Secret, Transport};
@@ -58,6 +62,7 @@ struct Shared {
     candidate: Candidate,
     replay_bytes_max: usize,
     answer_bytes_max: usize,
+    answers: Arc<hold::Holding>,
     seed: u64,
     keys_made: AtomicU64,
 }
@@ -85,8 +90,9 @@ pub struct Call {
 }
 
 impl Call {
-    /// A call with this method and path, which may hold a query. The path is joined to the upstream's base address
-    /// unless it repeats it (`/v1` and `/v1/models` are `/v1/models`).
+    /// A call with this method and path, which may hold a query. The path is joined to the upstream's base address;
+    /// whole segments with which it repeats the base's end stand once (`/openai/v1` and `/v1/models` are
+    /// `/openai/v1/models`).
     pub fn new(method: Method, path: impl Into<String>) -> Self {
         Self {
             method,
@@ -316,10 +322,13 @@ impl Base {
     fn join(&self, path: &str) -> Result<Uri, http::Error> {
         let slash = if path.starts_with('/') { "" } else { "/" };
         let path = format!("{slash}{path}");
-        let repeats = path
-            .strip_prefix(&self.path)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']));
-        let base = if repeats { "" } else { &self.path };
+        // The longest end of the base that the path repeats, in whole segments.
+        let starts = self.path.match_indices('/').map(|(at, _)| at);
+        let repeated = starts.into_iter().find(|at| {
+            path.strip_prefix(&self.path[*at..])
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
+        });
+        let base = &self.path[..repeated.unwrap_or(self.path.len())];
         Uri::builder()
             .scheme(self.scheme.clone())
             .authority(self.authority.clone())
@@ -327,3 +336,6 @@ impl Base {
             .build()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,3 +1,4 @@
+use super::hold::Holding;
 use super::{Base, Shared, Upstream};
 use crate::clock::{Clock, TokioClock};
 use crate::http::{Secret, Transport, TransportError};
@@ -19,6 +20,9 @@ use std::sync::atomic::AtomicU64;
 pub const REPLAY_BYTES_MAX_DEFAULT: usize = 64 << 20;
 /// Largest answer that is read: 256 MiB.
 pub const ANSWER_BYTES_MAX_DEFAULT: usize = 256 << 20;
+/// Most bytes of answers that are held at once, those of calls that wait for their next attempt included: 1 GiB. A
+/// server without an end to its bodies would otherwise fill the machine by as many calls as are in flight.
+pub const ANSWERS_BYTES_MAX_DEFAULT: u64 = 1 << 30;
 
 /// Describes an [`Upstream`].
 #[derive(Debug)]
@@ -36,15 +40,16 @@ pub struct UpstreamBuilder {
     recording: Recording,
     replay_bytes_max: usize,
     answer_bytes_max: usize,
+    answers_bytes_max: u64,
 }
 
 /// An upstream that cannot be.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum UpstreamError {
-    /// The address is no absolute http or https URL.
-    #[error("{0:?} is no address of a server; write it whole, as in https://api.example.com/v1")]
-    Address(String),
+    /// The address is no absolute http or https URL. Never repeats it: secrets travel in addresses.
+    #[error("the address {0}; write it whole, as in https://api.example.com/v1")]
+    Address(AddressFault),
     /// The gate's policy cannot be.
     #[error(transparent)]
     Policy(#[from] PolicyError),
@@ -53,9 +58,33 @@ pub enum UpstreamError {
     Transport(#[from] TransportError),
 }
 
+/// What is wrong with an upstream's address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AddressFault {
+    /// It is no URL.
+    #[error("is no URL")]
+    NoUrl,
+    /// It has no scheme or no host.
+    #[error("lacks a scheme or a host")]
+    NotAbsolute,
+    /// The scheme cannot be sent.
+    #[error("has a scheme other than http and https")]
+    Scheme,
+    /// The port cannot be connected to.
+    #[error("has a port that is not a number from 1 to 65535")]
+    Port,
+    /// It holds a credential.
+    #[error("holds a user name or password, which belongs in a credential")]
+    UserInfo,
+    /// It holds a query or a fragment.
+    #[error("holds a query or a fragment, which belongs to calls")]
+    Query,
+}
+
 impl UpstreamBuilder {
     pub(super) fn new(base_url: &str) -> Result<Self, UpstreamError> {
-        let base = Base::parse(base_url).ok_or_else(|| UpstreamError::Address(base_url.to_owned()))?;
+        let base = Base::parse(base_url).map_err(UpstreamError::Address)?;
         Ok(Self {
             name: base.authority.to_string(),
             base,
@@ -69,6 +98,7 @@ impl UpstreamBuilder {
             recording: Recording::Off,
             replay_bytes_max: REPLAY_BYTES_MAX_DEFAULT,
             answer_bytes_max: ANSWER_BYTES_MAX_DEFAULT,
+            answers_bytes_max: ANSWERS_BYTES_MAX_DEFAULT,
         })
     }
 
@@ -140,6 +170,12 @@ impl UpstreamBuilder {
         self
     }
 
+    /// Most bytes of answers that are held at once, over all calls; an answer that would need more is a failed attempt.
+    pub const fn answers_bytes_max(mut self, bytes: u64) -> Self {
+        self.answers_bytes_max = bytes;
+        self
+    }
+
     /// The upstream. Nothing is connected before the first call.
     ///
     /// # Errors
@@ -172,6 +208,7 @@ impl UpstreamBuilder {
             candidate,
             replay_bytes_max: self.replay_bytes_max,
             answer_bytes_max: self.answer_bytes_max,
+            answers: Arc::new(Holding::new(self.answers_bytes_max)),
             seed,
             keys_made: AtomicU64::new(0),
         };
@@ -182,17 +219,35 @@ impl UpstreamBuilder {
 }
 
 impl Base {
-    fn parse(url: &str) -> Option<Self> {
-        let uri: Uri = url.parse().ok()?;
-        let scheme = uri.scheme()?.clone();
-        let authority = uri.authority()?.clone();
-        let known = scheme == http::uri::Scheme::HTTP || scheme == http::uri::Scheme::HTTPS;
-        if !known || authority.host().is_empty() || authority.as_str().contains('@') || uri.query().is_some()
-        {
-            return None;
+    fn parse(url: &str) -> Result<Self, AddressFault> {
+        // The parser drops a fragment without a word.
+        if url.contains('#') {
+            return Err(AddressFault::Query);
+        }
+        let uri: Uri = url.parse().map_err(|_| AddressFault::NoUrl)?;
+        let (Some(scheme), Some(authority)) = (uri.scheme().cloned(), uri.authority().cloned()) else {
+            return Err(AddressFault::NotAbsolute);
+        };
+        if scheme != http::uri::Scheme::HTTP && scheme != http::uri::Scheme::HTTPS {
+            return Err(AddressFault::Scheme);
+        }
+        if authority.as_str().contains('@') {
+            return Err(AddressFault::UserInfo);
+        }
+        let host = authority.host();
+        if host.is_empty() {
+            return Err(AddressFault::NotAbsolute);
+        }
+        let port = authority.as_str().strip_prefix(host).unwrap_or_default();
+        let port_fits = matches!(port, "" | ":") || authority.port_u16().is_some_and(|port| port > 0);
+        if !port_fits {
+            return Err(AddressFault::Port);
+        }
+        if uri.query().is_some() {
+            return Err(AddressFault::Query);
         }
         let path = uri.path().trim_end_matches('/').to_owned();
-        Some(Self {
+        Ok(Self {
             scheme,
             authority,
             path,

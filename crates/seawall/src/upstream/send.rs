@@ -1,12 +1,13 @@
 //! One call live: each attempt over the transport, its facts through the classification table, its end to the engine.
 
 use super::end::{Answer, AttemptNote, CallError, RefusedAnswer, UnknownWrite};
+use super::hold::{Held, read_whole};
 use super::{Call, Prepared, Shared, Upstream, usage};
 use crate::body::{OwnedBodyFacts, Wire};
 use crate::drive::{Finished, Log, drive};
 use crate::http::{AttemptLimits, Broken, HeaderFacts};
 use crate::hub::{Landed, Leave};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::{HeaderMap, StatusCode, header};
 use seawall_core::classify::{Classified, classify};
 use seawall_core::facts::{BodyState, Broke, Facts, NoHeaders};
@@ -33,6 +34,8 @@ struct Heard {
     headers: HeaderMap,
     body: Bytes,
     state: BodyState,
+    /// For as long as the call keeps the body.
+    _held: Held,
 }
 
 /// Everything that attempts brought and waits took.
@@ -133,6 +136,7 @@ impl Upstream {
                 headers,
                 body,
                 state,
+                _held,
             } = heard;
             Box::new(RefusedAnswer {
                 status,
@@ -194,15 +198,17 @@ async fn attempt(shared: &Shared, prepared: &Prepared, mut leave: Leave) -> Land
         .await;
     let (resent, first_byte) = (attempted.resent, attempted.first_byte);
     let (heard, broken) = match attempted.result {
-        Ok(answer) => {
-            let (status, headers) = (answer.status, answer.headers.clone());
-            let (body, broken) = read_whole(answer, shared.answer_bytes_max).await;
+        Ok(mut answer) => {
+            let mut held = Held::nothing(&shared.answers);
+            let (body, broken) = read_whole(&mut answer.body, shared.answer_bytes_max, &mut held).await;
+            let (status, headers) = (answer.status, answer.headers);
             (
                 Some(Heard {
                     status,
                     headers,
                     body,
                     state: BodyState::WellFormed,
+                    _held: held,
                 }),
                 broken,
             )
@@ -218,25 +224,6 @@ async fn attempt(shared: &Shared, prepared: &Prepared, mut leave: Leave) -> Land
         first_byte,
     };
     leave.landed(judged.report, Brought { note, judged })
-}
-
-/// Reads a body to its end or to where it broke, whatever came of it.
-async fn read_whole(mut answer: crate::http::Answer, bytes_max: usize) -> (Bytes, Option<Broken>) {
-    let mut whole = BytesMut::new();
-    while let Some(chunk) = answer.body.chunk().await {
-        match chunk {
-            Ok(chunk) if whole.len().saturating_add(chunk.len()) > bytes_max => {
-                let detail = format!("the answer is longer than {bytes_max} bytes, which is the limit");
-                return (
-                    whole.freeze(),
-                    Some(Broken::too_long(detail, answer.body.received_bytes())),
-                );
-            }
-            Ok(chunk) => whole.extend_from_slice(&chunk),
-            Err(broken) => return (whole.freeze(), Some(broken)),
-        }
-    }
-    (whole.freeze(), None)
 }
 
 /// Puts the facts of an attempt through the table.
@@ -289,6 +276,18 @@ fn judge(
     Judged {
         report,
         heard,
-        detail: broken.map(|broken| broken.detail),
+        detail: broken.map(|broken| broken.detail).or_else(|| spoilt(state)),
     }
+}
+
+/// What a whole answer lacks, for people.
+fn spoilt(state: BodyState) -> Option<String> {
+    let what = match state {
+        BodyState::WellFormed => return None,
+        BodyState::Empty => "the answer had no body",
+        BodyState::Truncated => "the answer was shorter than it said",
+        BodyState::Undecodable => "the answer's body was not what it said to be",
+        BodyState::ErrorInside => "the answer's body was an error under a status of success",
+    };
+    Some(what.to_owned())
 }
