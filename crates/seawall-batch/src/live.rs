@@ -1,22 +1,26 @@
 //! The caller that makes real calls: rows through [`Upstream`]s.
 //!
-//! What can go wrong: a row that names another host takes the batch's credential there; one bad key fails every row
-//! for good, so that a new key finds nothing left to do. So another host gets no credential, and a key that was
-//! denied twice in a row stops the run with its rows still pending.
+//! What can go wrong: a row that names another host takes the batch's credential there; one bad key, or an empty
+//! account, fails every row for good, so that a new key finds nothing left to do; an address that redirects fills the
+//! output with answers that are none. So another host gets no credential; a key (or the lack of one) that was denied
+//! twice in a row, and a 402, stop the run with its rows still pending; a redirect is a failure that names its target.
 
 use crate::caller::{Answer, AttemptNote, Call, Caller, Ended, Failure, Reach, Stop, UnknownWrite, cause};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use seawall::upstream::{CallError, Upstream, UpstreamError};
 use seawall_core::facts::BodyState;
-use seawall_core::outcome::Cause;
+use seawall_core::outcome::{Cause, Usage};
 use seawall_core::reason::Reason;
 use seawall_core::time::{Duration, Instant};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The status that speaks of the credential itself (rule H9).
-const UNAUTHORIZED: u16 = 401;
+/// Denials without another answer in between that stop the run, as many as latch a credential (rule H9).
+const DENIALS_MAX: u32 = 2;
+/// The account has no money, whatever the body says.
+const PAYMENT_REQUIRED: u16 = 402;
 
 /// Makes an upstream without a credential for a host that rows name by absolute URLs.
 type MakeUpstream = Box<dyn Fn(&str) -> Result<Upstream, UpstreamError> + Send + Sync>;
@@ -27,6 +31,9 @@ pub struct LiveCaller {
     /// `scheme://host:port` of the upstream: absolute URLs there are its own.
     origin: String,
     headers: HeaderMap,
+    /// Denials of the upstream's credential, or of the lack of one, since the last other answer. The engine's latch
+    /// counts the same, but only where there is a credential, and tells only the next call.
+    denials: AtomicU32,
     elsewhere: Mutex<BTreeMap<String, Upstream>>,
     make: MakeUpstream,
 }
@@ -44,37 +51,93 @@ impl LiveCaller {
             upstream,
             origin,
             headers,
+            denials: AtomicU32::new(0),
             elsewhere: Mutex::new(BTreeMap::new()),
             make,
         }
     }
 
-    /// Where a row's path goes: the upstream, and the path there.
-    fn place(&self, path: &str) -> Result<(Upstream, String), UpstreamError> {
+    /// Where a row's path goes: the upstream, the path there, and whose upstream it is.
+    fn place(&self, path: &str) -> Result<(Upstream, String, Whose), UpstreamError> {
         let absolute = path
             .parse::<Uri>()
             .ok()
             .and_then(|uri| Some((origin(&uri)?, uri)));
         let Some((origin, uri)) = absolute else {
-            return Ok((self.upstream.clone(), path.to_owned()));
+            return Ok((self.upstream.clone(), path.to_owned(), Whose::Batch));
         };
         let below = uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
         if origin == self.origin {
-            return Ok((self.upstream.clone(), below));
+            return Ok((self.upstream.clone(), below, Whose::Batch));
         }
         let mut elsewhere = self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = elsewhere.get(&origin) {
-            return Ok((known.clone(), below));
+            return Ok((known.clone(), below, Whose::Row));
         }
         let made = (self.make)(&origin)?;
         elsewhere.insert(origin, made.clone());
-        Ok((made, below))
+        Ok((made, below, Whose::Row))
+    }
+
+    /// What a call's end says about the batch's credential.
+    fn credential_after(&self, result: &CallResult) -> Credential {
+        let denied = matches!(result, Err(error) if speaks_of_the_credential(error.reason));
+        if denied {
+            // Saturating: a wrap would forget a whole run of denials.
+            let before = self
+                .denials
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| {
+                    Some(n.saturating_add(1))
+                });
+            return match before.unwrap_or_else(|n| n).saturating_add(1) {
+                n if n >= DENIALS_MAX => Credential::Refused,
+                _ => Credential::Doubted,
+            };
+        }
+        let answered = match result {
+            Ok(_) => true,
+            Err(error) => error.answer.is_some() && !matches!(error.reason, Reason::DeniedLatched { .. }),
+        };
+        if answered {
+            self.denials.store(0, Ordering::Relaxed);
+        }
+        Credential::Unharmed
+    }
+}
+
+type CallResult = Result<seawall::upstream::Answer, Box<CallError>>;
+
+/// Who chose an upstream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whose {
+    /// The batch: every row without an address of its own goes there.
+    Batch,
+    /// A row, by an absolute URL.
+    Row,
+}
+
+/// What is known of the batch's credential.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Credential {
+    /// Nothing new.
+    Unharmed,
+    /// It was denied once, which may be one server's mistake.
+    Doubted,
+    /// It was denied again, with no other answer in between.
+    Refused,
+}
+
+/// Whether a denial is of the credential itself: 403 and 407 are about one request and about a proxy (rule H9).
+const fn speaks_of_the_credential(reason: Reason) -> bool {
+    match reason {
+        Reason::Denied { status } => status != 403 && status != 407,
+        _ => false,
     }
 }
 
 impl Caller for LiveCaller {
     async fn call(&self, call: Call) -> Ended {
-        let (upstream, path) = match self.place(&call.path) {
+        let (upstream, path, whose) = match self.place(&call.path) {
             Ok(place) => place,
             Err(error) => return unsendable(error.to_string()),
         };
@@ -86,18 +149,33 @@ impl Caller for LiveCaller {
             http::header::CONTENT_TYPE,
             HeaderValue::from_static("application/json"),
         );
+        // A row's answer is kept as text: without this word a server may pack it (RFC 9110 12.5.3).
+        live = live.with_header(
+            http::header::ACCEPT_ENCODING,
+            HeaderValue::from_static("identity"),
+        );
         for (name, value) in &self.headers {
             live = live.with_header(name.clone(), value.clone());
         }
         let clock = upstream.hub().clock();
         let began = clock.now();
         let mut result = upstream.call(live.clone()).await;
-        if matches!(&result, Err(error) if error.reason == (Reason::Denied { status: UNAUTHORIZED })) {
-            // One stray 401 must not fail the row, nor the run. The second in a row latches the credential, and
-            // that stops the run with its rows pending.
-            result = upstream.call(live).await;
+        if whose == Whose::Row {
+            return ended(result, began, clock.now());
         }
-        ended(result, began, clock.now())
+        let mut credential = self.credential_after(&result);
+        if credential == Credential::Doubted {
+            // One stray denial must fail neither the row nor the run.
+            let first = result;
+            result = upstream.call(live).await;
+            credential = self.credential_after(&result);
+            result = joined(first, result);
+        }
+        let mut ended = ended(result, began, clock.now());
+        if let Err(failure) = &mut ended.result {
+            failure.reach = reach(failure, credential);
+        }
+        ended
     }
 
     fn in_flight(&self) -> Option<u64> {
@@ -119,6 +197,52 @@ impl Caller for LiveCaller {
     }
 }
 
+/// A call's end, with what the call before it took: one row made both.
+fn joined(first: CallResult, second: CallResult) -> CallResult {
+    let Err(first) = first else {
+        return second;
+    };
+    let CallError {
+        mut attempts,
+        waited: waited_before,
+        usage: before,
+        ..
+    } = *first;
+    let join = |later: &mut Vec<_>, waited: &mut Vec<(&'static str, Duration)>, usage: &mut Usage| {
+        attempts.append(later);
+        std::mem::swap(&mut attempts, later);
+        waited.extend(waited_before);
+        usage.tokens_in = usage.tokens_in.saturating_add(before.tokens_in);
+        usage.tokens_out = usage.tokens_out.saturating_add(before.tokens_out);
+    };
+    match second {
+        Ok(mut answer) => {
+            join(&mut answer.attempts, &mut answer.waited, &mut answer.usage);
+            Ok(answer)
+        }
+        Err(mut error) => {
+            join(&mut error.attempts, &mut error.waited, &mut error.usage);
+            Err(error)
+        }
+    }
+}
+
+/// Whom a failure at the batch's own upstream concerns.
+fn reach(failure: &Failure, credential: Credential) -> Reach {
+    match (failure.reason, credential) {
+        (Reason::DeniedLatched { .. }, _) | (_, Credential::Refused) => Reach::Run(Stop::Key),
+        (
+            Reason::QuotaSpent
+            | Reason::CostMax
+            | Reason::Refused {
+                status: PAYMENT_REQUIRED,
+            },
+            Credential::Unharmed | Credential::Doubted,
+        ) => Reach::Run(Stop::Money),
+        (_, Credential::Unharmed | Credential::Doubted) => Reach::Row,
+    }
+}
+
 fn origin(uri: &Uri) -> Option<String> {
     Some(format!("{}://{}", uri.scheme()?, uri.authority()?))
 }
@@ -137,7 +261,7 @@ fn unsendable(message: String) -> Ended {
         result: Err(failure),
         attempts: Vec::new(),
         waited: Vec::new(),
-        usage: seawall_core::outcome::Usage::NONE,
+        usage: Usage::NONE,
         cost_microusd: None,
         first_byte: None,
         total: Duration::ZERO,
@@ -161,9 +285,35 @@ fn ended(result: Result<seawall::upstream::Answer, Box<CallError>>, began: Insta
         first_byte: attempts.last().and_then(|note| note.first_byte),
         total: now.since(began),
         result: match result {
+            Ok(answer) if answer.status.is_redirection() => Err(redirected(answer)),
             Ok(answer) => Ok(answered(answer.status.as_u16(), &answer.headers, answer.body)),
             Err(error) => Err(failed(*error)),
         },
+    }
+}
+
+/// A redirect is not followed (it would take the body, and perhaps the credential, elsewhere), and answers nothing.
+fn redirected(answer: seawall::upstream::Answer) -> Failure {
+    let reason = Reason::AnswerUnfit;
+    let target = answer
+        .headers
+        .get(http::header::LOCATION)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.parse::<Uri>().ok());
+    let target = match target.as_ref().and_then(origin) {
+        Some(origin) => format!(" to {origin}"),
+        None => String::new(),
+    };
+    Failure {
+        reason,
+        cause: None,
+        message: format!(
+            "{}: the upstream redirects{target}, which is not followed; give the address that answers",
+            reason.code()
+        ),
+        answer: Some(answered(answer.status.as_u16(), &answer.headers, answer.body)),
+        unknown: None,
+        reach: Reach::Row,
     }
 }
 
@@ -190,11 +340,7 @@ fn failed(error: CallError) -> Failure {
             key: unknown.key,
             outcome: unknown.outcome,
         }),
-        reach: match error.reason {
-            Reason::DeniedLatched { .. } => Reach::Run(Stop::Key),
-            Reason::QuotaSpent | Reason::CostMax => Reach::Run(Stop::Money),
-            _ => Reach::Row,
-        },
+        reach: Reach::Row,
     }
 }
 
@@ -210,3 +356,6 @@ fn answered(status: u16, headers: &HeaderMap, body: Bytes) -> Answer {
         body,
     }
 }
+
+#[cfg(test)]
+mod tests;
