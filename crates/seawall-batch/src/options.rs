@@ -2,8 +2,9 @@
 
 use crate::input::{AbsoluteUrls, LINE_BYTES_MAX_DEFAULT, RowRules, Rules};
 use crate::output::Extras;
+use std::ffi::{OsStr, OsString};
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Calls in flight at once where nobody says otherwise: 64, as rules.md I1 has it for batches.
 pub const CONCURRENCY_DEFAULT: NonZeroU32 = NonZeroU32::new(64).expect("64 is not 0");
@@ -92,16 +93,20 @@ impl Options {
         match &self.errors {
             Some(path) => path.clone(),
             None => {
-                let name = name_of(&self.out);
-                let stem = name.strip_suffix(".jsonl").unwrap_or(&name);
-                self.out.with_file_name(format!("{stem}.errors.jsonl"))
+                let stem = if self.out.extension().is_some_and(|extension| extension == "jsonl") {
+                    self.out.file_stem()
+                } else {
+                    self.out.file_name()
+                };
+                self.out.with_file_name(with_suffix(stem, ".errors.jsonl"))
             }
         }
     }
 
     /// The state directory, `OUT.jsonl.seawall`.
     pub fn state_dir(&self) -> PathBuf {
-        self.out.with_file_name(format!("{}.seawall", name_of(&self.out)))
+        self.out
+            .with_file_name(with_suffix(self.out.file_name(), ".seawall"))
     }
 
     pub(crate) fn rules(&self) -> Rules {
@@ -115,9 +120,9 @@ impl Options {
     }
 }
 
-fn name_of(path: &Path) -> String {
-    path.file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned()
+/// The name as the system has it, which need not be text: two names must stay two.
+pub(crate) fn with_suffix(name: Option<&OsStr>, suffix: &str) -> OsString {
+    let mut name = name.unwrap_or_default().to_owned();
+    name.push(suffix);
+    name
 }

@@ -4,7 +4,7 @@
 //! away or tears a line; a refused key tried a million times; a full disk that swallows what was answered. So at most
 //! [`Options::begun_max`] calls exist at once; a failure is a line like any other; a stop (Ctrl-C, a gate-wide
 //! failure, the disk) ends the beginning of rows, never the writing of those that end; what cannot be written is held
-//! and tried again. A kill is no special case: the files say which rows are done.
+//! and tried again, for a while even when nothing else is left to do. A kill is no special case: the files say which rows are done.
 
 mod files;
 
@@ -91,8 +91,17 @@ pub fn judge(options: &Options) -> Result<Judged, BatchError> {
 }
 
 fn judged_scan(options: &Options) -> Result<Scan, BatchError> {
-    for path in &options.inputs {
+    for (at, path) in options.inputs.iter().enumerate() {
         state::check_input(path)?;
+        if options.inputs[..at]
+            .iter()
+            .any(|other| state::same_file(path, other))
+        {
+            return Err(BatchError::Usage(format!(
+                "{} is named twice; each row is sent once, so name it once",
+                path.display()
+            )));
+        }
     }
     if options.inputs.is_empty() {
         return Err(BatchError::Usage(
@@ -149,6 +158,8 @@ struct Runner<'r, C> {
     begun_bytes: u64,
     phase: Phase,
     end: End,
+    /// Until when ended rows that found no room are tried again.
+    room_until: Option<Instant>,
     tally: Tally,
     rate: Rate,
     started: Instant,
@@ -174,6 +185,7 @@ impl<'r, C: Caller> Runner<'r, C> {
             begun_bytes: 0,
             phase: Phase::Running,
             end: End::Complete,
+            room_until: None,
             tally: Tally::default(),
             rate: Rate::default(),
             started: clock::now(),
@@ -194,7 +206,7 @@ impl<'r, C: Caller> Runner<'r, C> {
                     self.drain(None);
                 }
             }
-            if self.calls.is_empty() {
+            if self.calls.is_empty() && !self.waits_for_room() {
                 return input;
             }
             tokio::select! {
@@ -204,6 +216,7 @@ impl<'r, C: Caller> Runner<'r, C> {
                     Level::Drain => self.interrupted(),
                     Level::Abort => {
                         self.end = End::Interrupted;
+                        self.room_until = None;
                         self.let_go().await;
                     }
                 },
@@ -217,6 +230,9 @@ impl<'r, C: Caller> Runner<'r, C> {
                 _ = ticker.tick() => {
                     let snapshot = self.snapshot();
                     self.ui.show(&snapshot);
+                    if self.room_until.is_some() {
+                        self.write();
+                    }
                     if self.grace_is_over() {
                         self.let_go().await;
                     }
@@ -293,7 +309,7 @@ impl<'r, C: Caller> Runner<'r, C> {
                     .note(&format!("no more rows are begun: {}", failure.message));
                 self.drain(None);
             }
-            (Reach::Run(_), End::Interrupted | End::Stopped(_) | End::Broken) => {}
+            (Reach::Run(_), End::Interrupted | End::Stopped(_) | End::NoRoom | End::Broken) => {}
         }
     }
 
@@ -323,10 +339,20 @@ impl<'r, C: Caller> Runner<'r, C> {
             && matches!(self.phase, Phase::Running)
         {
             self.ui.note(&format!(
-                "no more rows are begun: {text}; what is in flight is held and written when there is room"
+                "no more rows are begun: {text}; what ends is held and written if there is room within {} s",
+                GRACE.as_secs()
             ));
+            if self.end == End::Complete {
+                self.end = End::NoRoom;
+            }
+            self.room_until = Some(clock::now() + GRACE);
             self.drain(None);
         }
+    }
+
+    /// Answers that were paid for are worth a wait: somebody may be making room.
+    fn waits_for_room(&self) -> bool {
+        self.files.holds_rows() && self.room_until.is_some_and(|until| clock::now() < until)
     }
 
     fn interrupted(&mut self) {
@@ -356,6 +382,8 @@ impl<'r, C: Caller> Runner<'r, C> {
     /// Abandons what is in flight; a call that ended in the meantime is kept.
     async fn let_go(&mut self) {
         self.drain(None);
+        let in_flight = self.caller.in_flight().unwrap_or(u64::MAX);
+        self.tally.let_go += in_flight.min(self.calls.len() as u64);
         self.calls.abort_all();
         while let Some(joined) = self.calls.join_next().await {
             self.take(joined);
@@ -400,8 +428,8 @@ impl<'r, C: Caller> Runner<'r, C> {
         files::audit(held, &self.scan)?;
         let rows = RowCounts::of(&self.scan, self.resumed.ok + self.resumed.failed);
         let end = match self.end {
-            End::Stopped(_) | End::Interrupted if rows.pending == 0 => End::Complete,
-            end @ (End::Complete | End::Interrupted | End::Stopped(_) | End::Broken) => end,
+            End::Stopped(_) | End::Interrupted | End::NoRoom if rows.pending == 0 => End::Complete,
+            end @ (End::Complete | End::Interrupted | End::Stopped(_) | End::NoRoom | End::Broken) => end,
         };
         Ok(Summary {
             rows,

@@ -1,17 +1,19 @@
 //! What is kept beside the output: `OUT.jsonl.seawall/` with `lock`, `meta` and `rows`.
 //!
 //! What can go wrong: two runs that write one file; a kill between any two bytes; an input that was edited between
-//! two runs, so that an id means another question than the one that was answered. So one process holds the lock;
+//! two runs, so that an id means another question than the one that was answered. So one process holds the lock, and
+//! locks on the output and the error file themselves, which another output's run may share;
 //! the output files themselves say which rows are done (whole lines, by id: there is no second truth that could
 //! differ), a torn last line is cut off; and `rows` keeps what each id would send, written before the first row is.
 
+mod claims;
 mod ends;
 mod paths;
 mod rows;
 mod status;
 
 pub(crate) use ends::{Ends, read_ends};
-pub(crate) use paths::{Paths, check_input};
+pub(crate) use paths::{Paths, check_input, same_file};
 pub use status::{Running, Status, status};
 
 use crate::clock;
@@ -36,6 +38,7 @@ pub(crate) struct Held {
     /// What was repaired or renamed, for people.
     pub(crate) notes: Vec<String>,
     _lock: File,
+    _claims: [Option<File>; 2],
 }
 
 /// Takes the files for this run, compares an earlier run's rows with `scan`, and marks the rows that are done.
@@ -45,6 +48,8 @@ pub(crate) fn hold(options: &Options, scan: &mut Scan) -> Result<Held, BatchErro
     refuse_foreign_files(options, &paths)?;
     let mut notes = Vec::new();
     let mut lock = lock(&paths)?;
+    // Before anything is cut, renamed or emptied: another run may be writing these very files under another name.
+    let mut claims = [claims::existing(&paths.out)?, claims::existing(&paths.errors)?];
     match options.existing {
         Existing::Continue | Existing::Adopt => {}
         Existing::Fresh => {
@@ -61,6 +66,14 @@ pub(crate) fn hold(options: &Options, scan: &mut Scan) -> Result<Held, BatchErro
     }
     let known = if paths.meta.exists() {
         check_meta(&paths)?;
+        if !paths.rows.exists() {
+            return Err(BatchError::Audit {
+                path: paths.rows,
+                text: "is missing, so nobody knows what the earlier run sent; put it back, or start over with --fresh, \
+                       which keeps the old files under other names"
+                    .to_owned(),
+            });
+        }
         rows::compare(&paths.rows, scan)?
     } else {
         rows::Known::Fewer
@@ -75,6 +88,16 @@ pub(crate) fn hold(options: &Options, scan: &mut Scan) -> Result<Held, BatchErro
             write_whole(&paths.meta, meta(&paths, scan).as_bytes())?;
         }
     }
+    match options.existing {
+        Existing::Continue | Existing::Adopt => {}
+        // The old files have other names, or none.
+        Existing::Fresh | Existing::Overwrite => claims = [None, None],
+    }
+    for (claim, path) in claims.iter_mut().zip([&paths.out, &paths.errors]) {
+        if claim.is_none() {
+            *claim = claims::new(path)?;
+        }
+    }
     let ledger_bytes = ends::whole_bytes(&paths.ledger)?;
     Ok(Held {
         out_bytes: out,
@@ -83,6 +106,7 @@ pub(crate) fn hold(options: &Options, scan: &mut Scan) -> Result<Held, BatchErro
         notes,
         paths,
         _lock: lock,
+        _claims: claims,
     })
 }
 

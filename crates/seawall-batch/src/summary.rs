@@ -56,6 +56,8 @@ pub struct Tally {
     pub cost_microusd: u64,
     /// Calls without a known price.
     pub unpriced: u64,
+    /// Attempts that were in flight when the run let go of them: they may have been answered and paid for.
+    pub let_go: u64,
     /// Writes that may have acted; they stand in the ledger.
     pub unknown_writes: u64,
 }
@@ -69,6 +71,8 @@ pub enum End {
     Interrupted,
     /// No row could go on.
     Stopped(Stop),
+    /// The disk was full for a while; what had ended is written.
+    NoRoom,
     /// A call ended without an end: a defect in the caller.
     Broken,
 }
@@ -118,6 +122,7 @@ impl Summary {
             End::Interrupted => Exit::Interrupted,
             End::Stopped(Stop::Key) => Exit::Key,
             End::Stopped(Stop::Money) => Exit::Money,
+            End::NoRoom => Exit::Io,
             End::Broken => Exit::Audit,
             End::Complete if self.rows.failed > 0 || self.rows.skipped > 0 => Exit::RowsFailed,
             End::Complete => Exit::Done,
@@ -145,6 +150,7 @@ impl Summary {
                 "pending": rows.pending, "resumed": rows.resumed,
             },
             "attempts": { "total": tally.attempts.values().sum::<u64>(), "by_reason": tally.attempts },
+            "let_go": tally.let_go,
             "failures": tally.failures,
             "tokens": { "in": tally.usage.tokens_in, "out": tally.usage.tokens_out },
             "cost_usd": self.cost_usd(),
@@ -174,6 +180,7 @@ impl End {
             Self::Interrupted => "interrupted",
             Self::Stopped(Stop::Key) => "key",
             Self::Stopped(Stop::Money) => "money",
+            Self::NoRoom => "no-room",
             Self::Broken => "broken",
         }
     }
@@ -183,9 +190,12 @@ impl End {
             Self::Complete => "every row has ended",
             Self::Interrupted => "interrupted; the same command goes on",
             Self::Stopped(Stop::Key) => {
-                "stopped: the credential was refused; mend it, the same command goes on"
+                "stopped: the credential was refused, or one is missing; mend it, the same command goes on"
             }
             Self::Stopped(Stop::Money) => "stopped: the money or the quota is gone; the same command goes on",
+            Self::NoRoom => {
+                "stopped: there was no room to write; what had ended is written, the same command goes on"
+            }
             Self::Broken => "a call ended without an end, which is a defect; the same command goes on",
         }
     }
@@ -208,11 +218,18 @@ impl fmt::Display for Summary {
             .iter()
             .map(|(code, n)| format!("{n} {code}"))
             .collect();
-        if attempts.is_empty() {
+        if attempts.is_empty() && tally.let_go == 0 {
             writeln!(f, "attempts: 0 (nothing was sent)")?;
-        } else {
+        } else if !attempts.is_empty() {
             let all: u64 = tally.attempts.values().sum();
             writeln!(f, "attempts: {all} ({})", attempts.join(", "))?;
+        }
+        if tally.let_go > 0 {
+            writeln!(
+                f,
+                "let go: {} in flight, which may have been answered; their rows are sent again",
+                tally.let_go
+            )?;
         }
         for (code, count) in &tally.failures {
             writeln!(f, "failed: {count} {code}")?;

@@ -84,6 +84,11 @@ impl Files {
         written
     }
 
+    /// Whether rows that ended wait to be written.
+    pub(super) fn holds_rows(&self) -> bool {
+        !(self.out.rows.is_empty() && self.errors.rows.is_empty())
+    }
+
     /// Brings everything to the disk; the error says how many rows could not be kept.
     pub(super) fn close(&mut self) -> Result<(), BatchError> {
         let rows = (self.out.rows.len() + self.errors.rows.len()) as u64;

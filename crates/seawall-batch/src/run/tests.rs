@@ -427,6 +427,50 @@ fn one_file_is_never_both_read_and_written() {
 }
 
 #[test]
+fn names_that_are_no_file_are_refused_before_anything_is_made() {
+    // Could break: `-` as a file of that name; state beside /dev/stdout where that leads to a regular file; an input
+    // named twice told row by row.
+    let dir = Dir::new();
+    let good = options(&dir, &MIXED);
+    let with_slash = dir.path("new.jsonl/");
+    for out in ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "."]
+        .map(std::path::PathBuf::from)
+        .into_iter()
+        .chain([with_slash])
+    {
+        let options = Options {
+            out: out.clone(),
+            ..good.clone()
+        };
+        let error = go(&options, &Fake::default()).unwrap_err();
+        assert_eq!(error.exit(), Exit::Usage, "{}: {error}", out.display());
+    }
+    assert!(!dir.path("new.jsonl.seawall").exists());
+    let twice = Options {
+        inputs: vec![good.inputs[0].clone(), good.inputs[0].clone()],
+        ..good.clone()
+    };
+    let error = go(&twice, &Fake::default()).unwrap_err();
+    assert!(error.to_string().ends_with("so name it once"), "{error}");
+    let stream = Options {
+        inputs: vec!["-".into()],
+        ..good
+    };
+    assert_eq!(go(&stream, &Fake::default()).unwrap_err().exit(), Exit::Usage);
+}
+
+#[cfg(unix)]
+#[test]
+fn names_that_are_no_text_stay_apart() {
+    // Could break: two outputs whose names differ in bytes that are not UTF-8, and one state directory for both.
+    use std::os::unix::ffi::OsStrExt as _;
+    let out = |bytes: &[u8]| Options::new(Vec::new(), std::ffi::OsStr::from_bytes(bytes).into());
+    let (one, other) = (out(b"a\xff.jsonl"), out(b"a\xfe.jsonl"));
+    assert_ne!(one.state_dir(), other.state_dir());
+    assert_ne!(one.errors_path(), other.errors_path());
+}
+
+#[test]
 fn two_runs_never_share_an_output() {
     // Could break: a lock that is a file's existence (stale after a kill) or not taken at all.
     let dir = Dir::new();
@@ -443,6 +487,43 @@ fn two_runs_never_share_an_output() {
     );
     drop(held);
     assert!(go(&options, &Fake::default()).is_ok());
+}
+
+#[test]
+fn two_outputs_never_share_an_error_file_or_one_file_by_two_names() {
+    // Could break: each run locks beside its own output, and writes at its own place in the shared file.
+    let dir = Dir::new();
+    let first = Options {
+        errors: Some(dir.path("shared.jsonl")),
+        ..options(&dir, &MIXED)
+    };
+    let mut scan = input::scan(&first.inputs, &first.rules()).unwrap();
+    let held = state::hold(&first, &mut scan).unwrap();
+    let link = dir.path("link.jsonl");
+    fs::hard_link(&first.out, &link).unwrap();
+    for existing in [
+        Existing::Continue,
+        Existing::Adopt,
+        Existing::Fresh,
+        Existing::Overwrite,
+    ] {
+        for (out, errors) in [
+            (dir.path("other.jsonl"), first.errors.clone()),
+            (link.clone(), None),
+        ] {
+            let second = Options {
+                out,
+                errors,
+                existing,
+                ..first.clone()
+            };
+            let error = go(&second, &Fake::default()).unwrap_err();
+            assert!(matches!(error, BatchError::Locked { .. }), "{error}");
+        }
+    }
+    assert!(first.out.exists() && link.exists());
+    drop(held);
+    assert!(go(&first, &Fake::default()).is_ok());
 }
 
 #[test]
@@ -661,6 +742,38 @@ fn a_full_disk_stops_the_sending_and_the_same_command_goes_on() {
         assert_eq!(again.calls().len() + written, all.len());
         assert_law(&options, &all);
     }
+}
+
+#[test]
+fn answers_wait_for_room_even_when_nothing_is_in_flight_any_more() {
+    // Could break: the last call ends while the disk is full, and its paid answer is dropped at once; or the run, which
+    // began no more rows, says that it is complete.
+    let dir = Dir::new();
+    let names: Vec<String> = (0..1_200).map(|n| format!("ok{n}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let options = options(&dir, &names);
+    let left = Arc::new(AtomicUsize::new(0));
+    let (_interrupter, interrupts) = crate::interrupts();
+    let open = |path: &Path, whole_bytes: u64| -> io::Result<Box<dyn Sink>> {
+        Ok(Box::new(Full {
+            inner: FileSink::open(path, whole_bytes)?,
+            left: Arc::clone(&left),
+        }))
+    };
+    let mut ui = Silent::default();
+    let summary = block(async {
+        let room = async {
+            let _ = tokio::time::timeout(StdDuration::from_secs(5), std::future::pending::<()>()).await;
+            left.store(usize::MAX, Ordering::Relaxed);
+        };
+        let run = run_on(options.clone(), Fake::default(), interrupts, &mut ui, &open);
+        tokio::join!(run, room).0.unwrap()
+    });
+    assert_eq!((summary.rows.ok, summary.rows.pending), (1_000, 200));
+    assert_eq!(summary.exit(), Exit::Io);
+    assert_eq!(ids(&options.out).len(), 1_000);
+    go(&options, &Fake::default()).unwrap();
+    assert_law(&options, &names);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The names of a run's files, and which of them may be one another.
 
 use crate::error::BatchError;
-use crate::options::Options;
+use crate::options::{Options, with_suffix};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -64,12 +64,7 @@ impl Paths {
     pub(crate) fn set_aside(&self) -> Result<Option<String>, BatchError> {
         let old = [&self.out, &self.errors, &self.dir];
         let renamed = |path: &Path, number: u32| {
-            let name = path
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
-            path.with_file_name(format!("{name}.{number}"))
+            path.with_file_name(with_suffix(path.file_name(), &format!(".{number}")))
         };
         let used = self.meta.exists() || self.out.exists() || self.errors.exists();
         if !used {
@@ -92,8 +87,15 @@ impl Paths {
 }
 
 fn check_writable(path: &Path) -> Result<(), BatchError> {
-    if path.file_name().is_none() {
+    let ends_in_slash = path.as_os_str().as_encoded_bytes().last() == Some(&b'/');
+    if path.file_name().is_none() || ends_in_slash {
         return Err(BatchError::Usage(format!("{} names no file", path.display())));
+    }
+    if path == Path::new("-") || is_stream(path) {
+        return Err(BatchError::Usage(format!(
+            "{} is a stream; a batch can be resumed only from a file: name one with -o, and print it afterwards",
+            path.display()
+        )));
     }
     match fs::metadata(path) {
         Ok(found) if found.is_file() => return Ok(()),
@@ -104,6 +106,9 @@ fn check_writable(path: &Path) -> Result<(), BatchError> {
             )));
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) if error.kind() == io::ErrorKind::InvalidFilename => {
+            return Err(BatchError::Usage(format!("{}: {error}", path.display())));
+        }
         Err(error) => return Err(BatchError::io("look at", path, error)),
     }
     let parent = parent_of(path);
@@ -119,6 +124,11 @@ fn check_writable(path: &Path) -> Result<(), BatchError> {
 
 /// Refuses an input that is not there, or that cannot be read twice.
 pub(crate) fn check_input(path: &Path) -> Result<(), BatchError> {
+    if path == Path::new("-") {
+        return Err(BatchError::Usage(
+            "- is a stream; every row is judged before the first is sent, so save it to a file".to_owned(),
+        ));
+    }
     match fs::metadata(path) {
         Ok(found) if found.is_file() => Ok(()),
         Ok(_) => Err(BatchError::Usage(format!(
@@ -130,6 +140,13 @@ pub(crate) fn check_input(path: &Path) -> Result<(), BatchError> {
             path.display()
         ))),
     }
+}
+
+/// Whether the name is one of a process's own streams (`/dev/stdout`, `/proc/self/fd/1`), which may lead to a regular
+/// file: its state would stand in a directory of devices.
+fn is_stream(path: &Path) -> bool {
+    let parent = fs::canonicalize(parent_of(path)).unwrap_or_default();
+    parent == Path::new("/dev") || parent.starts_with("/dev/fd") || parent.starts_with("/proc")
 }
 
 fn parent_of(path: &Path) -> PathBuf {
@@ -148,7 +165,7 @@ fn absolute(path: &Path) -> PathBuf {
     }
 }
 
-fn same_file(one: &Path, other: &Path) -> bool {
+pub(crate) fn same_file(one: &Path, other: &Path) -> bool {
     absolute(one) == absolute(other) || same_node(one, other)
 }
 

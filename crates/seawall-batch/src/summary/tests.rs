@@ -62,6 +62,7 @@ fn people_and_programs_get_the_same_numbers() {
           "failures": {
             "refused": 1
           },
+          "let_go": 0,
           "rows": {
             "failed": 1,
             "ok": 2,
@@ -101,6 +102,7 @@ fn each_end_has_its_exit_code() {
     assert_eq!(code(End::Complete, 0, 1), 1);
     assert_eq!(code(End::Stopped(Stop::Money), 1, 0), 3);
     assert_eq!(code(End::Broken, 0, 0), 70);
+    assert_eq!(code(End::NoRoom, 0, 0), 74);
     assert_eq!(code(End::Stopped(Stop::Key), 1, 0), 77);
     assert_eq!(code(End::Interrupted, 1, 0), 130);
 }
