@@ -2,16 +2,20 @@
 
 use crate::common::Common;
 use crate::failure::Failure;
+use crate::open_files::OpenFiles;
 use clap::ValueEnum;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use seawall::http::Secret;
 use seawall::upstream::{Upstream, UpstreamBuilder, UpstreamError};
 use seawall_batch::input::AbsoluteUrls;
-use seawall_batch::{Existing, Extras, Invalid, LiveCaller, Options, Progress, Screen, Shown, interrupts};
+use seawall_batch::{
+    Existing, Extras, Invalid, LiveCaller, Options, Progress, Screen, Shown, Ui as _, interrupts,
+};
 use seawall_core::policy::{Policy, PolicyBuilder};
 use seawall_core::profile::Provider;
 use seawall_lab::net::Mock;
 use seawall_lab::plan::Profile;
+use std::env::VarError;
 use std::io::IsTerminal as _;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -111,7 +115,8 @@ pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
 }
 
 async fn run_on(args: &Args, common: Common) -> Result<ExitCode, Failure> {
-    let policy = policy(args)?;
+    let is_mock = args.upstream.as_deref().is_some_and(|to| to.starts_with("mock:"));
+    let (policy, lowered) = policy(args, OpenFiles::raised().connections_max(is_mock))?;
     let options = options(args, &policy)?;
     let destination = args
         .upstream
@@ -139,6 +144,9 @@ async fn run_on(args: &Args, common: Common) -> Result<ExitCode, Failure> {
         Showing::None => Shown::Nothing,
     };
     let mut ui = Progress::new(shown, screen, Box::new(std::io::stderr()));
+    if let Some(note) = lowered {
+        ui.note(&note);
+    }
     let ran = seawall_batch::run(options, caller, interrupts, &mut ui).await;
     ctrl_c.abort();
     let summary = ran.map_err(Failure::Batch)?;
@@ -151,19 +159,28 @@ async fn run_on(args: &Args, common: Common) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(summary.exit().code()))
 }
 
-fn policy(args: &Args) -> Result<Policy, Failure> {
+/// The policy, and what is to be said where the machine allows fewer attempts at once than were asked for.
+fn policy(args: &Args, connections_max: NonZeroU32) -> Result<(Policy, Option<String>), Failure> {
     let policy = crate::explain::read_policy(&args.policy)?;
-    let concurrency = args
+    let asked = args
         .concurrency
         .map(NonZeroU32::get)
         .or(policy.gate.limits().concurrency());
+    let concurrency = asked.map(|asked| asked.min(connections_max.get()));
+    let lowered = (concurrency != asked).then(|| {
+        format!(
+            "at most {connections_max} attempts are in flight at once: the system allows this process no more open \
+             files (ulimit -n)"
+        )
+    });
     // Rows that are begun may all have to wait at the gate.
     let begun = concurrency.unwrap_or(0).saturating_mul(4).max(1_000);
-    PolicyBuilder::from_policy(policy)
+    let policy = PolicyBuilder::from_policy(policy)
         .concurrency(concurrency)
         .queue(policy.gate.limits().queue().max(begun))
         .build()
-        .map_err(|error| Failure::usage(format!("--concurrency: {error}")))
+        .map_err(|error| Failure::usage(format!("--concurrency: {error}")))?;
+    Ok((policy, lowered))
 }
 
 fn options(args: &Args, policy: &Policy) -> Result<Options, Failure> {
@@ -293,7 +310,10 @@ fn credential(
             .map_err(|_| Failure::Key(format!("--credential-env: {name} is not set, or is no text")))?,
         (None, Some(name)) => match std::env::var(name) {
             Ok(token) => token,
-            Err(_) => return Ok(None),
+            Err(VarError::NotPresent) => return Ok(None),
+            Err(VarError::NotUnicode(_)) => {
+                return Err(Failure::Key(format!("the key in {name} is no text")));
+            }
         },
         (None, None) => return Ok(None),
     };
@@ -305,6 +325,12 @@ fn credential(
             ("authorization", Secret::bearer(&token))
         }
     };
+    if token.trim().is_empty() {
+        let name = args.credential_env.as_deref().or(usual).unwrap_or_default();
+        return Err(Failure::Key(format!(
+            "the key in {name} is empty; set it, or unset it to send none"
+        )));
+    }
     let secret = secret.map_err(|error| Failure::Key(format!("the key cannot be sent: {error}")))?;
     Ok(Some((HeaderName::from_static(header), secret)))
 }

@@ -37,10 +37,15 @@ impl Failure {
         Self::Io(sentence.into())
     }
 
-    /// A file or stream that could not be used. One that is not there was misspelt; the rest is the machine's.
+    /// A file or stream that could not be used. One that is not there was misspelt, and one that is a directory or
+    /// no text is another than was meant; the rest is the machine's.
     pub(crate) fn io(name: &str, error: &io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::NotFound => Self::Usage(format!("{name}: {error}")),
+            io::ErrorKind::NotFound
+            | io::ErrorKind::IsADirectory
+            | io::ErrorKind::NotADirectory
+            | io::ErrorKind::InvalidData
+            | io::ErrorKind::InvalidFilename => Self::Usage(format!("{name}: {error}")),
             _ => Self::Io(format!("{name}: {error}")),
         }
     }

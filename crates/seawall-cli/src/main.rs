@@ -9,6 +9,7 @@ mod explain;
 mod failure;
 mod interrupts;
 mod mock;
+mod open_files;
 mod talk;
 
 use clap::{Parser, Subcommand};

@@ -7,10 +7,14 @@ use seawall_core::profile::{Profile, Provider, RequestFacts};
 use seawall_core::time::{Duration, Wall};
 use seawall_core::verdict::Endpoint;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 
 /// The largest file that is read as a body.
 const BODY_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// The largest file that is read as a policy: 1 MiB, a thousand times what one takes.
+const POLICY_BYTES_MAX: u64 = 1024 * 1024;
 
 /// What was asked about, with every default filled in.
 #[derive(Debug)]
@@ -144,7 +148,9 @@ pub(crate) fn read_policy(name: &str) -> Result<Policy, Failure> {
             "--policy {name}: no such file, and the presets are {presets}"
         )));
     }
-    let text = std::fs::read_to_string(name).map_err(|error| Failure::io(name, &error))?;
+    let bytes = read_at_most(Path::new(name), &format!("--policy {name}"), POLICY_BYTES_MAX)?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| Failure::usage(format!("--policy {name}: not a text file; a policy is TOML")))?;
     Ok(seawall::config::read_policy(name, &text)?)
 }
 
@@ -158,15 +164,20 @@ fn read_body(text: &OsStr) -> Result<Vec<u8>, Failure> {
             "--body: the file's name is not text; give the body itself",
         ));
     };
-    let path = Path::new(name);
-    let bytes = std::fs::metadata(path)
-        .map_err(|error| Failure::io(name, &error))?
-        .len();
-    if bytes > BODY_BYTES_MAX {
-        let message = format!("--body {name}: {bytes} bytes; the most is {BODY_BYTES_MAX}");
+    read_at_most(Path::new(name), &format!("--body @{name}"), BODY_BYTES_MAX)
+}
+
+/// A file's bytes. Counted while they are read: a pipe or a device has no length to ask for.
+fn read_at_most(path: &Path, shown: &str, bytes_max: u64) -> Result<Vec<u8>, Failure> {
+    let failed = |error| Failure::io(shown, &error);
+    let file = File::open(path).map_err(failed)?;
+    let mut bytes = Vec::new();
+    file.take(bytes_max + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > bytes_max {
+        let message = format!("{shown}: longer than {bytes_max} bytes, which is the most that is read");
         return Err(Failure::usage(message));
     }
-    std::fs::read(path).map_err(|error| Failure::io(name, &error))
+    Ok(bytes)
 }
 
 #[expect(

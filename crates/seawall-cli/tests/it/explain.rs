@@ -274,7 +274,34 @@ fn what_cannot_be_asked_is_told() {
         "--status 429 --body @no/such/file",
         2,
         expect![[r#"
-        error: no/such/file: No such file or directory (os error 2)
+        error: --body @no/such/file: No such file or directory (os error 2)
+    "#]],
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_without_an_end_or_a_text_is_refused() {
+    // Could break: a device has no length to ask for, and is read until memory is full.
+    check(
+        "--status 429 --body @/dev/zero",
+        2,
+        expect![[r#"
+        error: --body @/dev/zero: longer than 67108864 bytes, which is the most that is read
+    "#]],
+    );
+    check(
+        "--status 429 --policy /dev/zero",
+        2,
+        expect![[r#"
+        error: --policy /dev/zero: longer than 1048576 bytes, which is the most that is read
+    "#]],
+    );
+    check(
+        "--status 429 --policy /",
+        2,
+        expect![[r#"
+        error: --policy /: Is a directory (os error 21)
     "#]],
     );
 }
