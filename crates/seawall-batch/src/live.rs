@@ -247,6 +247,13 @@ fn origin(uri: &Uri) -> Option<String> {
     Some(format!("{}://{}", uri.scheme()?, uri.authority()?))
 }
 
+/// [`origin`] without the user name and password that an address may hold.
+fn shown_origin(uri: &Uri) -> Option<String> {
+    let authority = uri.authority()?.as_str();
+    let place = authority.rsplit_once('@').map_or(authority, |(_, place)| place);
+    Some(format!("{}://{place}", uri.scheme()?))
+}
+
 /// A row that no request can be made of.
 fn unsendable(message: String) -> Ended {
     let failure = Failure {
@@ -285,30 +292,38 @@ fn ended(result: Result<seawall::upstream::Answer, Box<CallError>>, began: Insta
         first_byte: attempts.last().and_then(|note| note.first_byte),
         total: now.since(began),
         result: match result {
-            Ok(answer) if answer.status.is_redirection() => Err(redirected(answer)),
+            Ok(answer) if !answer.status.is_success() => Err(unfit(answer)),
             Ok(answer) => Ok(answered(answer.status.as_u16(), &answer.headers, answer.body)),
             Err(error) => Err(failed(*error)),
         },
     }
 }
 
-/// A redirect is not followed (it would take the body, and perhaps the credential, elsewhere), and answers nothing.
-fn redirected(answer: seawall::upstream::Answer) -> Failure {
+/// A status below 400 that answers nothing: a redirect is not followed (it would take the body, and perhaps the
+/// credential, elsewhere), and a switch of protocols was not asked for.
+fn unfit(answer: seawall::upstream::Answer) -> Failure {
     let reason = Reason::AnswerUnfit;
     let target = answer
         .headers
         .get(http::header::LOCATION)
         .and_then(|value| value.to_str().ok())
         .and_then(|value| value.parse::<Uri>().ok());
-    let target = match target.as_ref().and_then(origin) {
-        Some(origin) => format!(" to {origin}"),
-        None => String::new(),
+    let said = match (
+        answer.status.is_redirection(),
+        target.as_ref().and_then(shown_origin),
+    ) {
+        (true, Some(origin)) => format!("redirects to {origin}, which is not followed"),
+        (true, None) => "redirects, which is not followed".to_owned(),
+        (false, _) => format!(
+            "answered with {}, which is no answer to a row",
+            answer.status.as_u16()
+        ),
     };
     Failure {
         reason,
         cause: None,
         message: format!(
-            "{}: the upstream redirects{target}, which is not followed; give the address that answers",
+            "{}: the upstream {said}; give the address that answers",
             reason.code()
         ),
         answer: Some(answered(answer.status.as_u16(), &answer.headers, answer.body)),

@@ -119,15 +119,21 @@ fn an_empty_account_stops_the_run() {
 #[test]
 fn a_redirect_is_no_answer_and_names_its_host_alone() {
     // Could break: an http address of an https server fills the output with empty answers; a signed query is printed.
-    for (location, told) in [
+    for (status, location, told) in [
         (
-            "location: https://other.example/v1?sig=SECRET\r\n",
+            307,
+            "location: https://me:SECRET@other.example/v1?sig=SECRET\r\n",
             "redirects to https://other.example,",
         ),
-        ("location: /elsewhere?sig=SECRET\r\n", "the upstream redirects,"),
-        ("", "the upstream redirects,"),
+        (
+            302,
+            "location: /elsewhere?sig=SECRET\r\n",
+            "the upstream redirects,",
+        ),
+        (301, "", "the upstream redirects,"),
+        (101, "upgrade: other\r\n", "the upstream answered with 101,"),
     ] {
-        let (url, heads) = serve(move |_| (307, location, ""));
+        let (url, heads) = serve(move |_| (status, location, ""));
         let failure = failure(block(caller(&url, Some("sk-one")).call(row("/v1/x"))));
         assert_eq!(failure.reason.code(), "answer-unfit");
         assert!(failure.message.contains(told), "{}", failure.message);
