@@ -64,6 +64,11 @@ impl CrankedClock {
         crank.now = crank.now.max(end);
     }
 
+    /// How many waits have begun so far. Whoever had to be polled before it could wait has been, once this has grown.
+    pub fn waits_begun(&self) -> u64 {
+        self.lock().began
+    }
+
     fn lock(&self) -> MutexGuard<'_, Crank> {
         self.crank.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,0 +1,7 @@
+//! The live library against real sockets, on a clock that is cranked.
+
+#![expect(clippy::unwrap_used, reason = "these are tests")]
+
+mod cases;
+mod server;
+mod stage;

@@ -1,0 +1,130 @@
+//! Runs live calls while a clock is cranked under them.
+//!
+//! What can go wrong: time that passes while bytes are on their way makes a prompt answer late, and a test that
+//! fails on a busy machine. So the clock turns only when nothing can move by itself: each call has been polled
+//! since it was last woken, and every attempt that is out is one that the server keeps waiting on purpose. Nothing
+//! is timed and nothing sleeps; on a machine of any speed the same things happen at the same points in time.
+
+use crate::server::Server;
+use seawall::crank::CrankedClock;
+use seawall::upstream::Upstream;
+use seawall_core::time::Duration;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+
+/// A clock, a server, and an upstream that calls it.
+pub(crate) struct Stage {
+    pub(crate) clock: CrankedClock,
+    pub(crate) server: Server,
+    pub(crate) upstream: Upstream,
+}
+
+/// Something that is run: a call, most often.
+pub(crate) type Act<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+impl Stage {
+    /// Runs one call to its end.
+    pub(crate) async fn run<T>(&self, act: impl Future<Output = T> + Send + 'static) -> T {
+        let ended: Vec<T> = self.run_all(vec![Box::pin(act)]).await;
+        ended.into_iter().next().unwrap()
+    }
+
+    /// Runs calls side by side, all to their ends.
+    pub(crate) async fn run_all<T>(&self, acts: Vec<Act<T>>) -> Vec<T> {
+        let mut players: Vec<Player<T>> = acts.into_iter().map(Player::new).collect();
+        let all = poll_fn(|context| {
+            let mut moved = false;
+            for player in &mut players {
+                moved |= player.poll(context);
+            }
+            if players.iter().all(|player| player.act.is_none()) {
+                return Poll::Ready(());
+            }
+            self.server.watch(context.waker());
+            if !moved && self.is_quiet() {
+                assert!(
+                    self.clock.step().is_some(),
+                    "calls are left, and nobody waits for anything"
+                );
+                // Whoever waits for the same time: a server that is due is not one that keeps waiting.
+                self.clock.advance(Duration::ZERO);
+                moved = true;
+            }
+            if moved {
+                // Not in a loop here: the runtime must see its sockets between two turns.
+                context.waker().wake_by_ref();
+            }
+            Poll::Pending
+        });
+        soon(all).await;
+        players.into_iter().map(|player| player.ended.unwrap()).collect()
+    }
+
+    /// Whether all that is in flight is kept waiting on purpose.
+    fn is_quiet(&self) -> bool {
+        self.upstream.attempts_out() == self.server.kept_waiting() as u64
+    }
+}
+
+/// One of several futures, polled only when it was woken.
+struct Player<T> {
+    act: Option<Act<T>>,
+    ended: Option<T>,
+    call: Arc<Called>,
+}
+
+/// Whether a player was woken, and whom to tell.
+struct Called {
+    woken: AtomicBool,
+    stage: Mutex<Option<Waker>>,
+}
+
+impl Wake for Called {
+    fn wake(self: Arc<Self>) {
+        self.woken.store(true, Ordering::SeqCst);
+        let stage = self.stage.lock().unwrap().take();
+        if let Some(stage) = stage {
+            stage.wake();
+        }
+    }
+}
+
+impl<T> Player<T> {
+    fn new(act: Act<T>) -> Self {
+        Self {
+            act: Some(act),
+            ended: None,
+            call: Arc::new(Called {
+                woken: AtomicBool::new(true),
+                stage: Mutex::new(None),
+            }),
+        }
+    }
+
+    /// Lets it play its turn; whether it had one.
+    fn poll(&mut self, context: &Context<'_>) -> bool {
+        let Some(act) = &mut self.act else {
+            return false;
+        };
+        *self.call.stage.lock().unwrap() = Some(context.waker().clone());
+        if !self.call.woken.swap(false, Ordering::SeqCst) {
+            return false;
+        }
+        let waker = Waker::from(Arc::clone(&self.call));
+        if let Poll::Ready(ended) = act.as_mut().poll(&mut Context::from_waker(&waker)) {
+            self.ended = Some(ended);
+            self.act = None;
+        }
+        true
+    }
+}
+
+/// Guards against a hang: far beyond what any test takes, so that no test depends on it.
+pub(crate) async fn soon<F: Future>(what: F) -> F::Output {
+    tokio::time::timeout(std::time::Duration::from_secs(60), what)
+        .await
+        .expect("it hangs")
+}
