@@ -14,12 +14,10 @@ use crate::stage::{Act, Stage, soon};
 use expected::check;
 use seawall::clock::Clock as _;
 use seawall::crank::CrankedClock;
-use seawall::http::Transport;
-use seawall::upstream::{Answer, CallError, Upstream};
+use seawall::upstream::{Answer, CallError};
 use seawall_core::policy::Policy;
 use seawall_core::time::{Duration, Instant};
 use serde_json::{Map, Value};
-use std::sync::Arc;
 
 const CASES: &str = include_str!("../cases/retry.jsonl");
 
@@ -145,25 +143,15 @@ async fn stage(case: &Case, script: Vec<Value>, policy: Policy, seed: u64) -> St
     let clock = CrankedClock::new();
     let dates = clock.clone();
     let server = Server::start(&clock, move |nth, _| given::step(&script, nth, dates.wall())).await;
-    let at = Arc::new(clock.clone());
-    let transport = Transport::builder().clock(at.clone()).seed(seed).build().unwrap();
-    let mut builder = Upstream::builder(&server.url())
-        .unwrap()
-        .policy(policy)
-        .clock(at)
-        .seed(seed)
-        .transport(transport);
-    if let Some(provider) = setup::provider(&case.id) {
-        builder = builder.provider(provider);
-    }
-    if let Some(bytes) = setup::replay_bytes_max(case) {
-        builder = builder.replay_bytes_max(bytes);
-    }
-    Stage {
-        clock,
-        server,
-        upstream: builder.build().unwrap(),
-    }
+    Stage::new(&clock, server, policy, seed, |mut builder| {
+        if let Some(provider) = setup::provider(&case.id) {
+            builder = builder.provider(provider);
+        }
+        if let Some(bytes) = setup::replay_bytes_max(case) {
+            builder = builder.replay_bytes_max(bytes);
+        }
+        builder
+    })
 }
 
 /// Runs the case's calls side by side, each in a lane of its own.

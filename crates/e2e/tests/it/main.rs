@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
+mod cancel;
 mod cases;
 mod server;
 mod stage;

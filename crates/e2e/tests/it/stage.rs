@@ -7,8 +7,11 @@
 
 use crate::server::Server;
 use seawall::crank::CrankedClock;
-use seawall::upstream::Upstream;
+use seawall::http::Transport;
+use seawall::upstream::{Upstream, UpstreamBuilder};
+use seawall_core::policy::Policy;
 use seawall_core::time::Duration;
+use seawall_core::trace::Recording;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,12 +23,39 @@ pub(crate) struct Stage {
     pub(crate) clock: CrankedClock,
     pub(crate) server: Server,
     pub(crate) upstream: Upstream,
+    /// The upstream's connections.
+    pub(crate) transport: Transport,
 }
 
 /// Something that is run: a call, most often.
 pub(crate) type Act<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 impl Stage {
+    /// A stage whose upstream has this policy, and what `with` adds to it.
+    pub(crate) fn new(
+        clock: &CrankedClock,
+        server: Server,
+        policy: Policy,
+        seed: u64,
+        with: impl FnOnce(UpstreamBuilder) -> UpstreamBuilder,
+    ) -> Self {
+        let at = Arc::new(clock.clone());
+        let transport = Transport::builder().clock(at.clone()).seed(seed).build().unwrap();
+        let builder = Upstream::builder(&server.url())
+            .unwrap()
+            .policy(policy)
+            .clock(at)
+            .seed(seed)
+            .transport(transport.clone())
+            .recording(Recording::On);
+        Self {
+            clock: clock.clone(),
+            server,
+            upstream: with(builder).build().unwrap(),
+            transport,
+        }
+    }
+
     /// Runs one call to its end.
     pub(crate) async fn run<T>(&self, act: impl Future<Output = T> + Send + 'static) -> T {
         let ended: Vec<T> = self.run_all(vec![Box::pin(act)]).await;
