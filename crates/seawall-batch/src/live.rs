@@ -336,9 +336,10 @@ fn failed(error: CallError) -> Failure {
     let message = error.to_string();
     let state = error.answer.as_ref().map(|answer| answer.state);
     let cause = match (state, error.cause) {
+        // First: an answer that stalls is cut short too, but what to mend is a limit.
+        (_, Some(Cause::Timeout)) => Some(cause::TIMEOUT),
         (Some(BodyState::Empty), _) => Some(cause::EMPTY_BODY),
         (Some(BodyState::Truncated), _) => Some(cause::TRUNCATED),
-        (_, Some(Cause::Timeout)) => Some(cause::TIMEOUT),
         (_, other) => other.map(Cause::name),
     };
     Failure {

@@ -4,5 +4,6 @@
 
 mod cancel;
 mod cases;
+mod ends;
 mod server;
 mod stage;

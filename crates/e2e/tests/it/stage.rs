@@ -39,9 +39,21 @@ impl Stage {
         seed: u64,
         with: impl FnOnce(UpstreamBuilder) -> UpstreamBuilder,
     ) -> Self {
+        Self::at(&server.url(), clock, server, policy, seed, with)
+    }
+
+    /// The same, but the upstream is elsewhere.
+    pub(crate) fn at(
+        url: &str,
+        clock: &CrankedClock,
+        server: Server,
+        policy: Policy,
+        seed: u64,
+        with: impl FnOnce(UpstreamBuilder) -> UpstreamBuilder,
+    ) -> Self {
         let at = Arc::new(clock.clone());
         let transport = Transport::builder().clock(at.clone()).seed(seed).build().unwrap();
-        let builder = Upstream::builder(&server.url())
+        let builder = Upstream::builder(url)
             .unwrap()
             .policy(policy)
             .clock(at)

@@ -266,7 +266,11 @@ fn judge(
         broke,
         wall: shared.hub.clock().wall(),
     };
-    let state = body.state;
+    // A body that broke off is never whole for its reader, whatever the break was.
+    let state = match (body.state, broke) {
+        (BodyState::WellFormed, Some(_)) => BodyState::Truncated,
+        (state, Some(_) | None) => state,
+    };
     let Classified { mut report, .. } = classify(prepared.profile, &shared.overrides, &facts);
     report.resent = resent;
     if let Some(heard) = &mut heard {
