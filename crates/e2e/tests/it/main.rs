@@ -5,5 +5,6 @@
 mod cancel;
 mod cases;
 mod ends;
+mod mocked;
 mod server;
 mod stage;

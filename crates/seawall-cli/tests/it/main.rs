@@ -5,6 +5,7 @@ mod common;
 mod docs;
 mod explain;
 mod mock;
+mod watched;
 
 use std::path::Path;
 use std::process::{Command, Output};
