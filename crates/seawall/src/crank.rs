@@ -3,6 +3,7 @@
 use crate::clock::{Clock, Sleep};
 use seawall_core::time::{Duration, Instant, Wall};
 use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -28,6 +29,8 @@ struct Crank {
     began: u64,
     /// By time, then in the order in which they began to wait.
     sleepers: BTreeMap<(Instant, u64), Waker>,
+    /// Who is told when somebody begins to wait.
+    watchers: Vec<Waker>,
 }
 
 impl CrankedClock {
@@ -67,6 +70,19 @@ impl CrankedClock {
     /// How many waits have begun so far. Whoever had to be polled before it could wait has been, once this has grown.
     pub fn waits_begun(&self) -> u64 {
         self.lock().began
+    }
+
+    /// Ends once somebody waits for a time to come.
+    pub async fn awaited(&self) {
+        poll_fn(|context| {
+            let mut crank = self.lock();
+            if crank.sleepers.is_empty() {
+                crank.watchers.push(context.waker().clone());
+                return Poll::Pending;
+            }
+            Poll::Ready(())
+        })
+        .await;
     }
 
     fn lock(&self) -> MutexGuard<'_, Crank> {
@@ -119,6 +135,9 @@ impl Future for Cranked {
         });
         self.key = Some(key);
         crank.sleepers.insert(key, context.waker().clone());
+        let watchers = std::mem::take(&mut crank.watchers);
+        drop(crank);
+        watchers.into_iter().for_each(Waker::wake);
         Poll::Pending
     }
 }

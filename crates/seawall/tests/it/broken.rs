@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use seawall::crank::CrankedClock;
 use seawall::http::{AttemptLimits, Broken, Connected, Outgoing, Resend, Transport};
 use seawall_core::facts::{BodyState, Broke};
 use seawall_core::time::Duration;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::Notify;
 
-use crate::clock::HandClock;
 use crate::server::{Server, Step, answer, write};
 use crate::{LIMITS, post, soon, transport};
 
@@ -199,7 +199,7 @@ async fn late(
     limit: Duration,
     steps: impl Fn() -> Vec<Step> + Send + Sync + 'static,
 ) -> Broken {
-    let clock = HandClock::default();
+    let clock = CrankedClock::new();
     let transport = Transport::builder()
         .clock(Arc::new(clock.clone()))
         .build()
@@ -225,7 +225,7 @@ async fn late(
         let cranked = async {
             server.has_seen(1).await;
             clock.awaited().await;
-            clock.crank(limit);
+            clock.advance(limit);
         };
         soon(async { tokio::join!(attempt, cranked).0 }).await
     };
@@ -238,10 +238,10 @@ fn steps_answer(limits: &AttemptLimits) -> bool {
     limits.first_byte == Duration::from_secs(3_600)
 }
 
-async fn crank_when_awaited<F: Future>(clock: &HandClock, by: Duration, what: F) -> F::Output {
+async fn crank_when_awaited<F: Future>(clock: &CrankedClock, by: Duration, what: F) -> F::Output {
     let cranked = async {
         clock.awaited().await;
-        clock.crank(by);
+        clock.advance(by);
     };
     tokio::join!(what, cranked).0
 }
@@ -297,7 +297,7 @@ async fn silence_inside_a_body_is_idle() {
 #[tokio::test]
 async fn each_chunk_begins_the_idle_limit_anew() {
     // Breaks when silences add up: a stream of slow but steady events would be cut.
-    let clock = HandClock::default();
+    let clock = CrankedClock::new();
     let transport = Transport::builder()
         .clock(Arc::new(clock.clone()))
         .build()
@@ -317,7 +317,7 @@ async fn each_chunk_begins_the_idle_limit_anew() {
     for expected in ["a", "b", "c"] {
         let cranked = async {
             clock.awaited().await;
-            clock.crank(Duration::from_secs(20));
+            clock.advance(Duration::from_secs(20));
             go_on.notify_one();
         };
         let (chunk, ()) = soon(async { tokio::join!(body.chunk(), cranked) }).await;
@@ -329,7 +329,7 @@ async fn each_chunk_begins_the_idle_limit_anew() {
 #[tokio::test]
 async fn a_reader_that_pauses_is_not_the_servers_silence() {
     // Breaks when idle time runs while nobody reads: a slow client would then look like a dead upstream.
-    let clock = HandClock::default();
+    let clock = CrankedClock::new();
     let transport = Transport::builder()
         .clock(Arc::new(clock.clone()))
         .build()
@@ -338,7 +338,7 @@ async fn a_reader_that_pauses_is_not_the_servers_silence() {
     let attempted = soon(transport.attempt(&post(&server.url("/"), ""), &LIMITS, Resend::Never)).await;
     assert_eq!(attempted.connected, Connected::Fresh);
     let answer = attempted.result.unwrap();
-    clock.crank(Duration::from_secs(86_400));
+    clock.advance(Duration::from_secs(86_400));
     assert_eq!(soon(answer.collect(5)).await.unwrap().body, "whole");
 }
 
@@ -346,7 +346,7 @@ async fn a_reader_that_pauses_is_not_the_servers_silence() {
 async fn a_connection_that_does_not_come_up_is_a_connect_timeout() {
     // Breaks when the TLS handshake runs outside the connect limit: a server that accepts and says nothing would
     // hold the attempt for ever.
-    let clock = HandClock::default();
+    let clock = CrankedClock::new();
     let transport = Transport::builder()
         .clock(Arc::new(clock.clone()))
         .build()
@@ -356,7 +356,7 @@ async fn a_connection_that_does_not_come_up_is_a_connect_timeout() {
     let cranked = async {
         let accepted = listener.accept().await.unwrap();
         clock.awaited().await;
-        clock.crank(LIMITS.connect);
+        clock.advance(LIMITS.connect);
         accepted
     };
     let (attempted, _accepted) =

@@ -3,7 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 mod broken;
-mod clock;
 mod dropped;
 mod hostile;
 mod pooled;

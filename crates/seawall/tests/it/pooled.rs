@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use seawall::crank::CrankedClock;
 use seawall::http::{Connected, Resend, Transport};
 use seawall_core::time::Duration;
 use tokio::sync::Notify;
 
-use crate::clock::HandClock;
 use crate::server::{Server, Step, answer, write};
 use crate::{LIMITS, post, soon, transport};
 
@@ -61,7 +61,7 @@ async fn a_connection_that_the_server_closed_is_swept() {
     .await;
     // A clock that stands still: it cannot be the idle time that closes the socket.
     let transport = Transport::builder()
-        .clock(Arc::new(HandClock::default()))
+        .clock(Arc::new(CrankedClock::new()))
         .build()
         .unwrap();
     assert_eq!(connected(&transport, &server).await, Connected::Fresh);
@@ -135,7 +135,7 @@ async fn a_break_never_leaves_its_connection() {
 async fn an_idle_connection_is_let_go_before_the_server_does() {
     // Breaks when the server's word is not believed, or ours is exceeded by the spread.
     for (header, kept, gone) in [("x-a: b", 24, 30), ("keep-alive: timeout=5", 3, 4)] {
-        let clock = HandClock::default();
+        let clock = CrankedClock::new();
         let transport = Transport::builder()
             .clock(Arc::new(clock.clone()))
             .build()
@@ -147,9 +147,9 @@ async fn an_idle_connection_is_let_go_before_the_server_does() {
         })
         .await;
         connected(&transport, &server).await;
-        clock.crank(Duration::from_millis(kept * 1_000 - 1));
+        clock.advance(Duration::from_millis(kept * 1_000 - 1));
         assert_eq!(transport.idle_connections(), 1, "{header}");
-        clock.crank(Duration::from_millis((gone - kept) * 1_000 + 1));
+        clock.advance(Duration::from_millis((gone - kept) * 1_000 + 1));
         assert_eq!(transport.idle_connections(), 0, "{header}");
         soon(server.is_alone()).await;
     }

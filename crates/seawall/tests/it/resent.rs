@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use http::StatusCode;
+use seawall::crank::CrankedClock;
 use seawall::http::{Attempted, Connected, Resend, Transport};
 use seawall_core::facts::Broke;
 use seawall_core::time::Duration;
 use tokio::sync::Notify;
 
-use crate::clock::HandClock;
 use crate::server::{Server, Step, answer};
 use crate::{LIMITS, post, soon, transport};
 
@@ -158,7 +158,7 @@ async fn a_re_send_never_takes_another_kept_connection() {
 #[tokio::test]
 async fn a_re_send_does_not_begin_the_first_byte_limit_anew() {
     // Breaks when each send has a limit of its own: an attempt could then take twice what its permit says.
-    let clock = HandClock::default();
+    let clock = CrankedClock::new();
     let transport = Transport::builder()
         .clock(Arc::new(clock.clone()))
         .build()
@@ -177,10 +177,10 @@ async fn a_re_send_does_not_begin_the_first_byte_limit_anew() {
     let out = post(&server.url("/"), "x");
     let cranked = async {
         server.has_seen(1).await;
-        clock.crank(Duration::from_secs(40));
+        clock.advance(Duration::from_secs(40));
         go_on.notify_one();
         server.has_seen(2).await;
-        clock.crank(Duration::from_secs(20));
+        clock.advance(Duration::from_secs(20));
     };
     let (attempted, ()) =
         soon(async { tokio::join!(transport.attempt(&out, &LIMITS, Resend::Never), cranked) }).await;
