@@ -11,10 +11,11 @@
 //!   string with nothing beside it, or a stream whose first event is an error. Elsewhere an `error` member is
 //!   data: JSON-RPC answers so, and a failed job that is looked up carries its error as it should.
 //!
-//! What it does not cover: whether a stream ends as its dialect demands (rule L3), and whether the bytes are
-//! whole, which only the connection knows. Reference: RFC 9457 for problem+json.
+//! What it does not cover: whether the bytes are whole, which only the connection knows; whether a stream of events
+//! ends as its dialect demands (rule L3) is for [`read_whole`] to say. Reference: RFC 9457 for problem+json.
 
 mod request;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod top;
@@ -22,6 +23,7 @@ mod top;
 use seawall_core::facts::{BodyFacts, BodyState};
 use seawall_core::verdict::Endpoint;
 use serde_json::Value;
+use stream::{Events, whole_stream};
 use top::Top;
 
 pub use request::request_facts;
@@ -109,6 +111,41 @@ pub fn read(wire: &Wire<'_>, bytes: &[u8]) -> OwnedBodyFacts {
     }
 }
 
+/// As [`read`], for a body that its caller gets whole or not at all: a stream of events at an inference endpoint must
+/// also have come to its own end (rule L3), without an error on the way.
+///
+/// ```
+/// use seawall::body::{Wire, read_whole};
+/// use seawall_core::{facts::BodyState, verdict::Endpoint};
+/// let wire = Wire {
+///     endpoint: Endpoint::InferenceStream,
+///     method: "POST",
+///     status: 200,
+///     content_type: Some(b"text/event-stream"),
+///     content_encoding: None,
+/// };
+/// let half = b"data: {\"choices\":[{\"delta\":{\"content\":\"Hel\"},\"finish_reason\":null}]}\n\n";
+/// assert_eq!(read_whole(&wire, half).state, BodyState::Truncated);
+/// let whole = [half, b"data: [DONE]\n\n".as_slice()].concat();
+/// assert_eq!(read_whole(&wire, &whole).state, BodyState::WellFormed);
+/// ```
+pub fn read_whole(wire: &Wire<'_>, bytes: &[u8]) -> OwnedBodyFacts {
+    let facts = read(wire, bytes);
+    let inference = match wire.endpoint {
+        Endpoint::Inference | Endpoint::InferenceStream => true,
+        Endpoint::General => false,
+    };
+    let answered = (200..300).contains(&wire.status) && facts.state == BodyState::WellFormed;
+    match ContentKind::of(wire.content_type) {
+        ContentKind::EventStream if inference && answered && !is_encoded(wire) => whole_stream(bytes),
+        ContentKind::EventStream
+        | ContentKind::Json
+        | ContentKind::Html
+        | ContentKind::Other
+        | ContentKind::Unsaid => facts,
+    }
+}
+
 /// The error that a stream's first event is, from the event's name and data; nothing where it is content.
 ///
 /// Call it with the first event of a stream at an inference endpoint, before anything is handed on. A comment or
@@ -151,7 +188,8 @@ fn inside_success(wire: &Wire<'_>, bytes: &[u8]) -> OwnedBodyFacts {
         });
     }
     match kind {
-        ContentKind::EventStream if inference => first_event(bytes)
+        ContentKind::EventStream if inference => Events::of(bytes)
+            .next()
             .and_then(|(name, data)| error_event(&name, &data))
             .unwrap_or_default(),
         ContentKind::Html if inference => spoilt(BodyState::Undecodable),
@@ -290,39 +328,6 @@ fn is_encoded(wire: &Wire<'_>) -> bool {
     wire.content_encoding.is_some_and(|value| {
         !value.trim_ascii().eq_ignore_ascii_case(b"identity") && !value.trim_ascii().is_empty()
     })
-}
-
-/// The name and data of the first event of a stream that carries data.
-fn first_event(bytes: &[u8]) -> Option<(String, Vec<u8>)> {
-    let (mut name, mut data) = (String::new(), Vec::new());
-    let mut rest = bytes;
-    while !rest.is_empty() {
-        let end = rest
-            .iter()
-            .position(|byte| matches!(byte, b'\n' | b'\r'))
-            .unwrap_or(rest.len());
-        let (line, tail) = rest.split_at(end);
-        rest = tail.strip_prefix(b"\r\n").or(tail.get(1..)).unwrap_or(b"");
-        if line.is_empty() && !data.is_empty() {
-            return Some((name, data));
-        }
-        let (field, value) = match line.iter().position(|byte| *byte == b':') {
-            Some(colon) => (&line[..colon], &line[colon + 1..]),
-            None => (line, b"".as_slice()),
-        };
-        let value = value.strip_prefix(b" ").unwrap_or(value);
-        match field {
-            b"event" => name = String::from_utf8_lossy(value).into_owned(),
-            b"data" => {
-                if !data.is_empty() {
-                    data.push(b'\n');
-                }
-                data.extend_from_slice(value);
-            }
-            _ => {}
-        }
-    }
-    (!data.is_empty()).then_some((name, data))
 }
 
 fn code(text: Option<&str>) -> Option<String> {

@@ -251,7 +251,7 @@ fn judge(
                 .get(header::CONTENT_ENCODING)
                 .map(|value| value.as_bytes()),
         };
-        said = crate::body::read(&wire, &heard.body);
+        said = crate::body::read_whole(&wire, &heard.body);
     }
     let mut body = said.facts();
     let broke: Option<Broke> = broken.as_ref().map(|broken| broken.broke);

@@ -3,6 +3,7 @@
 use super::given::key;
 use super::setup::BODY;
 use super::{Case, Ended, Ran};
+use seawall_core::facts::BodyState;
 use seawall_core::reason::Reason;
 use seawall_core::time::Duration;
 use serde_json::Value;
@@ -37,6 +38,8 @@ pub(super) enum Ask {
     Status(u16),
     RetryAfter(u64),
     QuotaSpent,
+    /// The last answer is known to be shorter than it should be.
+    CutShort,
     Effects(usize),
     ElapsedBelowMs(u64),
     /// No single wait above the longest hint that is waited for.
@@ -108,6 +111,7 @@ const WORDS: &[(&str, &str, &[&[Ask]])] = &[
     ),
     ("outcome", "ok", &[&[Ask::Ok]]),
     ("outcome", "error", &[&[Ask::Error]]),
+    ("outcome", "error:incomplete-stream", &[&[Ask::CutShort]]),
     ("outcome", "error:quota", &[&[Ask::QuotaSpent]]),
     (
         "outcome",
@@ -231,6 +235,9 @@ pub(super) fn holds(ask: Ask, ran: &Ran) -> bool {
             error.is_some_and(|error| error.retry_after == Some(Duration::from_secs(seconds)))
         }
         Ask::QuotaSpent => error.is_some_and(|error| error.reason == Reason::QuotaSpent),
+        Ask::CutShort => error
+            .and_then(|error| error.answer.as_ref())
+            .is_some_and(|answer| answer.state == BodyState::Truncated),
         Ask::Effects(n) => ran.requests.iter().filter(|request| request.effect).count() == n,
         Ask::ElapsedBelowMs(ms) => ran.took.as_millis() < ms,
         Ask::NoWaitAboveHintsMax => {

@@ -74,6 +74,20 @@ fn body(name: Option<&str>, status: u16) -> (Option<&'static str>, String) {
             ),
         ),
         "sse" if word.starts_with("delta, [DONE]") => (SSE, format!("{}data: [DONE]\n\n", delta("ok"))),
+        "sse" if word.starts_with("responses API") => {
+            let events = ["created", "function_call_arguments.done", "output_item.done"];
+            let event = |kind| format!("event: response.{kind}\ndata: {{\"type\":\"response.{kind}\"}}\n\n");
+            (SSE, events.map(event).concat())
+        }
+        "sse" if word.starts_with("2 deltas then event error") => (
+            SSE,
+            format!(
+                "{}{}event: error\ndata: {}\n\n",
+                delta("o"),
+                delta("k"),
+                anthropic("overloaded_error")
+            ),
+        ),
         _ => panic!("no body is called {name}"),
     }
 }

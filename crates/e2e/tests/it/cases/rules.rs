@@ -23,6 +23,7 @@ pub(super) async fn check(case: &Case, policy: Policy) -> Checked {
         "RC-081" | "RC-109" => a_stale_connection_is_told_apart(case, policy).await,
         "RC-108" => the_last_answer_is_unchanged(case, policy).await,
         "RC-121" => a_body_that_is_not_kept_goes_once(case, policy).await,
+        "RC-145" => an_error_inside_a_stream_is_no_part_of_an_answer(case, policy).await,
         "RC-150" => calls_that_fail_together_do_not_return_together(case, policy).await,
         "RC-151" => gaps_grow(case, policy).await,
         "RC-161" => two_limits_have_two_names(case, policy).await,
@@ -237,6 +238,27 @@ async fn a_body_that_is_not_kept_goes_once(case: &Case, policy: Policy) -> Check
     ran.is(
         |ran| code(ran) == "body-too-large",
         "the reason is that the body cannot be sent again",
+    )
+}
+
+/// By rule L1 what was handed to nobody may be asked for again; by L3 half a stream is never an answer.
+async fn an_error_inside_a_stream_is_no_part_of_an_answer(case: &Case, policy: Policy) -> Checked {
+    let ran = played(case, case.script(), policy, 1).await;
+    all(&ran, &[Ask::N(2), Ask::Ok])?;
+    let body = match &ran.ended {
+        Ended::Answered(answer) => String::from_utf8_lossy(&answer.body).into_owned(),
+        Ended::Failed(_) | Ended::Left => String::new(),
+    };
+    ran.is(
+        |_| body.matches("[DONE]").count() == 1 && !body.contains("overloaded"),
+        "the answer is the second stream alone",
+    )?;
+    let once = seawall_core::policy::PolicyBuilder::from_policy(policy).retries(0);
+    let ran = played(case, case.script(), once.build().unwrap(), 1).await;
+    let partial = ran.ended.error().and_then(|error| error.answer.as_ref());
+    ran.is(
+        |_| partial.is_some_and(|answer| answer.body.starts_with(b"data: {\"choices\"")),
+        "without a retry, what came is in the error",
     )
 }
 

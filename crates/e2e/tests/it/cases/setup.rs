@@ -89,6 +89,7 @@ fn path(case: &Case) -> &str {
         "POST" if request["keepalive"] == true => "/v1/orders",
         "POST" if says("\"anthropic.") => "/v1/messages",
         "POST" if says("\"gemini.") => "/v1beta/models/small-1:generateContent",
+        "POST" if says("responses API") => "/v1/responses",
         "POST" => "/v1/chat/completions",
         _ => "/v1/things",
     }
