@@ -182,8 +182,21 @@ async fn nothing_is_left(stage: &Stage, scene: &Scene, events: &[Event], polls: 
         Extras::Free => 0,
     };
     assert_eq!(taken - given, sent, "charges and extras after {polls} polls");
+    if let Extras::Charged = scene.extras {
+        let seen = extras_seen(&stage.server.requests());
+        assert!(
+            seen <= sent,
+            "the server saw {seen} extras, {sent} are charged after {polls} polls"
+        );
+    }
     // Open is what may be used again, and that goes with the upstream.
     stage.server.has_open(stage.transport.idle_connections()).await;
+}
+
+/// Requests that were not the first of their call, as the server counts them.
+fn extras_seen(requests: &[Request]) -> usize {
+    let lanes: BTreeSet<&str> = requests.iter().map(Request::lane).collect();
+    requests.len() - lanes.len()
 }
 
 /// Retries and hedges that left this side: one that was dropped before does not count.

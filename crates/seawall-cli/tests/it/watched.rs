@@ -147,6 +147,29 @@ fn a_run_that_is_killed_loses_no_answer_and_repeats_none() {
     });
 }
 
+#[test]
+fn a_run_that_is_killed_in_full_flight_ends_with_every_row_once() {
+    // Breaks when a frame or a line that was half written takes a whole one with it. What was out when the kill came
+    // may be asked again; what was down in OUT may not.
+    let folder = Folder::new("flight");
+    runtime().block_on(async {
+        let route = "POST /v1/chat/completions = 200 delay=20ms";
+        for seen in [20, 50, 90] {
+            let mock = Mock::start(route).await.expect("a mock");
+            let mut child = start(&folder.out(), &mock.url());
+            until(|| mock.journal().attempts.len() >= seen || ids_whole(&folder.out()) == ROWS).await;
+            child.kill().expect("a kill");
+            child.wait().expect("the killed program ends");
+        }
+        let down = ids_whole(&folder.out());
+        let mock = Mock::start(route).await.expect("a mock");
+        succeeded(&end(start(&folder.out(), &mock.url())).await);
+        all_once(&folder.out());
+        let sent = mock.journal().attempts.len();
+        assert!(sent <= ROWS - down, "{sent} attempts for {} rows", ROWS - down);
+    });
+}
+
 /// Whole lines of a file that is being written.
 fn ids_whole(path: &Path) -> usize {
     let bytes = std::fs::read(path).unwrap_or_default();
