@@ -10,7 +10,7 @@
 //! | Ready | each gate admits → **Send**, takes place, probe → Flying; a gate makes it wait → **Park**, takes turn → Queued; none ever will → **Finish** | – | – | Gone |
 //! | Waiting | too early → **Wait**; time → Ready | – | – | Gone, gives charge |
 //! | Queued | still queued → **Park**; deadline → **Finish**, gives turn, charge | – | – | Gone, gives turn, charge |
-//! | Promised | as Ready, with its place kept; what it cannot use it gives back, and the next is woken | – | – | Gone, gives promise, charge; the next is woken |
+//! | Promised | as Ready, with a place kept at every gate of its chain; what it cannot use it gives back, and the next is woken | – | – | Gone, gives promise, charge; the next is woken |
 //! | Saving | credit → takes charge → Waiting or Ready; none → **Park** | – | – | Gone, gives turn |
 //! | Flying | **InFlight**; a hedge is due and allowed → **Send**, takes place, charge | commit → Streaming; the other attempt has lost | gives place, probe; answer, or none left out → Settled | Gone, gives place, probe |
 //! | Streaming | **InFlight**, naming the attempt that lost | – | gives place; the committed one → Settled | Gone, gives place |
@@ -23,7 +23,7 @@
 use crate::breaker::Pass;
 use crate::budget::Charge;
 use crate::facts::Replay;
-use crate::gate::{CHAIN_MAX, GateId};
+use crate::gate::{CHAIN_MAX, Chain, GateId};
 use crate::latch::CredentialId;
 use crate::outcome::{Cause, Hint, Outcome, Refusal, Report, Sent};
 use crate::policy::CallPolicy;
@@ -117,7 +117,7 @@ pub(crate) enum State {
     Ready,
     Waiting { until: Instant, reason: Reason },
     Queued { gate: u32, reason: Reason },
-    Promised { gate: u32 },
+    Promised { chain: Chain },
     Saving { gate: u32, resume_at: Instant },
     Flying,
     Streaming,

@@ -12,7 +12,8 @@ mod settle;
 use crate::agenda::Agenda;
 use crate::breaker::Transition;
 use crate::call::{Call, Finish, Spec, State};
-use crate::gate::{Admits, Gate, GateId, GateKey};
+use crate::facts::Replay;
+use crate::gate::{Admits, Chain, Gate, GateId, GateKey};
 use crate::latch::Latches;
 use crate::outcome::Sent;
 use crate::policy::{GatePolicy, Mode, Policy, PolicyError, Preset};
@@ -378,37 +379,124 @@ impl Engine {
         held
     }
 
-    /// Wakes as many of a gate's queue as it admits now, each with its place promised.
+    /// Pumps each gate of a chain, the outermost first: those who wait there have waited for it longest.
+    fn pump_chain(&mut self, now: Instant, chain: &Chain) {
+        for gate in chain.gates().iter().rev() {
+            self.pump(now, *gate);
+        }
+    }
+
+    /// Wakes as many of a gate's queue as it admits now, each with its places promised.
     fn pump(&mut self, now: Instant, number: u32) {
-        while let Some(head) = self.gates[number as usize].queue.head() {
-            self.advance_breaker(now, number);
-            let replay = self.calls[head as usize].replay;
-            let gate = &mut self.gates[number as usize];
-            match gate.admits(now, replay) {
-                Admits::Now => {
-                    gate.queue.leave(&mut self.links, head);
-                    gate.limiter.promise();
-                    self.calls[head as usize].state = State::Promised { gate: number };
-                    self.agenda.disarm(head);
-                    self.agenda.make_ready(head);
-                }
-                Admits::Never => {
-                    gate.queue.leave(&mut self.links, head);
-                    self.calls[head as usize].state = State::Ready;
-                    self.agenda.disarm(head);
-                    self.agenda.make_ready(head);
-                }
+        let mut next = self.gates[number as usize].queue.head();
+        while let Some(slot) = next {
+            next = self.gates[number as usize].queue.behind(&self.links, slot);
+            match self.admits(now, slot, number) {
+                Admits::Now => self.promise(now, slot, number),
+                Admits::Never => self.turn_out(slot, number),
                 Admits::At(at) => {
                     // The first in the queue keeps the gate's time; a new first must be told it.
-                    if self.agenda.armed_at(head).is_none_or(|told| told > at) {
-                        self.agenda.arm(head, at);
-                        self.agenda.make_ready(head);
+                    if self.agenda.armed_at(slot).is_none_or(|told| told > at) {
+                        self.agenda.arm(slot, at);
+                        self.agenda.make_ready(slot);
                     }
-                    return;
+                    // A write that is no probe yet keeps nobody else from being one (rule H4).
+                    let call = &self.calls[slot as usize];
+                    let gate = &self.gates[number as usize];
+                    if call.replay != Replay::Unsafe || gate.admits(Replay::Idempotent) != Admits::Now {
+                        return;
+                    }
                 }
                 Admits::Later => return,
             }
         }
+    }
+
+    /// Whether `slot`, which waits at a gate of its chain, may go as far as gate `number` decides.
+    fn admits(&mut self, now: Instant, slot: u32, number: u32) -> Admits {
+        self.advance_breaker(now, number);
+        let call = &self.calls[slot as usize];
+        let gate = &self.gates[number as usize];
+        let not_before = gate.cooldown.not_before();
+        if not_before > now && self.chain(call.leg().candidate.gate.0).quota() == number {
+            return Admits::At(not_before);
+        }
+        gate.admits(call.replay)
+    }
+
+    /// Gate `number` admits the first of its queue: keeps a place for it at every gate of its chain at once, or has
+    /// it stand in line at the one that has none.
+    ///
+    /// A place that is kept at one gate and not at the next would be given back when the call asks, to one that
+    /// lacks the other place: two such calls would wake each other for ever.
+    fn promise(&mut self, now: Instant, slot: u32, number: u32) {
+        let chain = self.chain(self.calls[slot as usize].leg().candidate.gate.0);
+        for other in chain.gates().iter().filter(|other| **other != number) {
+            match self.admits(now, slot, *other) {
+                Admits::Now if !self.others_ahead(slot, *other) => {}
+                Admits::Now | Admits::Later => return self.change_queue(slot, number, *other),
+                Admits::At(at) => {
+                    self.change_queue(slot, number, *other);
+                    if self.agenda.armed_at(slot).is_none_or(|told| told > at) {
+                        self.agenda.arm(slot, at);
+                    }
+                    return;
+                }
+                Admits::Never => return self.turn_out(slot, number),
+            }
+        }
+        for gate in chain.gates() {
+            self.gates[*gate as usize].limiter.promise();
+        }
+        self.turn_out(slot, number);
+        self.calls[slot as usize].state = State::Promised { chain };
+    }
+
+    /// Takes a call out of a gate's queue and wakes it, to ask anew.
+    fn turn_out(&mut self, slot: u32, number: u32) {
+        self.gates[number as usize].queue.leave(&mut self.links, slot);
+        self.calls[slot as usize].state = State::Ready;
+        self.agenda.disarm(slot);
+        self.agenda.make_ready(slot);
+    }
+
+    /// Moves a call to another queue of its chain, to the place that its ticket gives it, without waking it. That
+    /// queue may be full: who stands in line already is not sent away.
+    fn change_queue(&mut self, slot: u32, from: u32, to: u32) {
+        let call = &mut self.calls[slot as usize];
+        if let State::Queued { gate, .. } = &mut call.state {
+            *gate = to;
+        }
+        let ticket = call.ticket;
+        self.gates[from as usize].queue.leave(&mut self.links, slot);
+        self.gates[to as usize].queue.join(&mut self.links, slot, ticket);
+    }
+
+    /// Whether somebody waits at gate `number` who goes before `slot`.
+    fn others_ahead(&self, slot: u32, number: u32) -> bool {
+        let call = &self.calls[slot as usize];
+        let gate = &self.gates[number as usize];
+        let mut next = gate.queue.head();
+        if next.is_none() {
+            return false;
+        }
+        let ticket = if call.ticket == 0 { u64::MAX } else { call.ticket };
+        // Only a half-open breaker lets others before a write that is no probe yet.
+        let passes_unsafe = call.replay != Replay::Unsafe
+            && gate
+                .breaker
+                .as_ref()
+                .is_some_and(|breaker| breaker.free_probes() > 0);
+        while let Some(waits) = next.map(|waits| &self.calls[waits as usize]) {
+            if waits.ticket >= ticket {
+                return false;
+            }
+            if !passes_unsafe || waits.replay != Replay::Unsafe {
+                return true;
+            }
+            next = next.and_then(|waits| gate.queue.behind(&self.links, waits));
+        }
+        false
     }
 
     /// Tells a gate's breaker the time, and what follows from a transition by the clock.
@@ -460,10 +548,10 @@ impl Engine {
                 self.pump(now, gate);
                 Held::TURN
             }
-            State::Promised { gate } => {
-                self.gates[gate as usize].limiter.keep_promise();
+            State::Promised { chain } => {
+                self.keep_promises(&chain);
                 self.calls[slot as usize].state = State::Ready;
-                self.pump(now, gate);
+                self.pump_chain(now, &chain);
                 Held::TURN
             }
             State::Saving { gate, .. } => {
@@ -483,6 +571,13 @@ impl Engine {
             | State::Streaming
             | State::Settled
             | State::Ended(_) => Held::NOTHING,
+        }
+    }
+
+    /// The places that were kept at a chain's gates are kept no longer: taken, or not needed.
+    fn keep_promises(&mut self, chain: &Chain) {
+        for gate in chain.gates() {
+            self.gates[*gate as usize].limiter.keep_promise();
         }
     }
 

@@ -32,7 +32,7 @@ impl GateId {
 }
 
 /// The gates that an attempt passes, its own first.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Chain {
     gates: [u32; CHAIN_MAX],
     len: u8,
@@ -98,7 +98,7 @@ pub(crate) struct Gate {
     pub(crate) savers: Queue,
 }
 
-/// Whether a gate would let the first of its queue go.
+/// Whether a gate would let one of its queue go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admits {
     Now,
@@ -140,13 +140,10 @@ impl Gate {
         }
     }
 
-    /// Whether the first that waits here may go, as far as this gate decides.
+    /// Whether a call that waits here may go, as far as this gate's breaker and places decide.
     ///
     /// The breaker was told the time before.
-    pub(crate) fn admits(&self, now: Instant, replay: Replay) -> Admits {
-        if self.cooldown.not_before() > now {
-            return Admits::At(self.cooldown.not_before());
-        }
+    pub(crate) fn admits(&self, replay: Replay) -> Admits {
         if let Some(breaker) = &self.breaker {
             match breaker.standing(replay) {
                 BreakerStanding::Admits => {}

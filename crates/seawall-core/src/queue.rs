@@ -56,16 +56,18 @@ impl Queue {
         self.len
     }
 
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     pub(crate) const fn head(&self) -> Option<u32> {
         if self.head == NOBODY {
             None
         } else {
             Some(self.head)
         }
+    }
+
+    /// Who stands behind `slot`, which stands here.
+    pub(crate) fn behind(&self, links: &Links, slot: u32) -> Option<u32> {
+        let behind = links.0[slot as usize].behind;
+        (behind != NOBODY).then_some(behind)
     }
 
     /// How many stand in front of `slot`, which stands here.

@@ -175,7 +175,7 @@ impl Engine {
         let min_attempt = call.policy.timeouts.min_attempt;
         let replay = call.replay;
         let promise = match call.state {
-            State::Promised { gate } => Some(gate),
+            State::Promised { chain } => Some(chain),
             _ => None,
         };
         let chain = self.chain(candidate.gate.0);
@@ -211,7 +211,7 @@ impl Engine {
         now: Instant,
         slot: u32,
         number: u32,
-        promise: Option<u32>,
+        promise: Option<Chain>,
         replay: Replay,
     ) -> Standing {
         let (deadline, min_attempt) = {
@@ -220,7 +220,7 @@ impl Engine {
         };
         self.advance_breaker(now, number);
         let gate = &self.gates[number as usize];
-        let promised_here = promise == Some(number);
+        let promised_here = promise.is_some_and(|chain| chain.holds(number));
         if let Some(breaker) = &gate.breaker {
             let standing = breaker.standing(replay);
             let free = breaker.free_probes() > gate.limiter.promised() - u32::from(promised_here);
@@ -259,14 +259,11 @@ impl Engine {
                 };
             }
         }
-        if promised_here || (gate.queue.is_empty() && gate.limiter.has_place()) {
+        if promised_here || (gate.limiter.has_place() && !self.others_ahead(slot, number)) {
             return Standing::Now;
         }
         let stands_here =
             matches!(self.calls[slot as usize].state, State::Queued { gate, .. } if gate == number);
-        if stands_here && gate.queue.head() == Some(slot) && gate.limiter.has_place() {
-            return Standing::Now;
-        }
         let queue = gate.queue.len();
         if queue >= gate.limiter.queue_max() && !stands_here {
             return Standing::Refuses {
@@ -445,9 +442,9 @@ impl Engine {
         };
         let gave = gave.and(Held::TURN.when(left_queue.is_some()));
         self.record(slot, What::Sent(role.reason()), took, gave);
-        if let Some(gate) = left_queue {
+        if let Some(gates) = left_queue {
             // The next in line is told its time, or woken where there is room for it too.
-            self.pump(now, gate);
+            self.pump_chain(now, &gates);
         }
         Some(Verdict {
             action: Action::Send(permit),
@@ -455,18 +452,18 @@ impl Engine {
         })
     }
 
-    /// Takes the call out of its queue, or keeps the promise made to it. Says which gate's queue it left, to be
-    /// pumped once its places are taken: before that, its own place would be promised to the next.
-    fn unqueue_for_send(&mut self, slot: u32) -> Option<u32> {
+    /// Takes the call out of its queue, or keeps the promise made to it. Says which gates it waited at, to be pumped
+    /// once its places are taken: before that, its own place would be promised to the next.
+    fn unqueue_for_send(&mut self, slot: u32) -> Option<Chain> {
         match self.calls[slot as usize].state {
             State::Queued { gate, .. } => {
                 self.gates[gate as usize].queue.leave(&mut self.links, slot);
                 self.agenda.disarm(slot);
-                Some(gate)
+                Some(Chain::of(gate))
             }
-            State::Promised { gate } => {
-                self.gates[gate as usize].limiter.keep_promise();
-                Some(gate)
+            State::Promised { chain } => {
+                self.keep_promises(&chain);
+                Some(chain)
             }
             _ => None,
         }

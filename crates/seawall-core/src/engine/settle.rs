@@ -38,9 +38,7 @@ impl Engine {
         let name = attempt.name();
         self.calls[slot as usize].out[place] = Some(attempt);
         self.record_attempt(slot, name, What::Committed, gave);
-        for gate in chain.gates() {
-            self.pump(now, *gate);
-        }
+        self.pump_chain(now, &chain);
         self.debug_check();
     }
 
@@ -63,9 +61,7 @@ impl Engine {
         self.record_attempt(slot, attempt.name(), What::Met(report.outcome), gave);
         self.learn(now, slot, &attempt, &chain, &report);
         self.remember(now, slot, &attempt, &report);
-        for gate in chain.gates() {
-            self.pump(now, *gate);
-        }
+        self.pump_chain(now, &chain);
         self.debug_check();
     }
 
@@ -118,9 +114,7 @@ impl Engine {
             Sent::NotDone => {}
             Sent::Maybe | Sent::Done => self.calls[slot as usize].acted_in = Some(leg.dedup),
         }
-        for gate in chain.gates() {
-            self.pump(now, *gate);
-        }
+        self.pump_chain(now, &chain);
         gave
     }
 

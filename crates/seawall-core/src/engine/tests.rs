@@ -1,10 +1,138 @@
+//! Promises of the engine that need more gates, or more exact moments, than a trace script has words for.
+
+mod places;
+
 use super::*;
 use crate::call::Candidate;
 use crate::facts::Replay;
 use crate::outcome::{Outcome, Report};
-use crate::policy::PolicyBuilder;
+use crate::policy::{Jitter, PolicyBuilder};
 use crate::time::Duration;
+use crate::verdict::Permit;
 use alloc::string::{String, ToString};
+
+/// More turns than any world here needs: a loop that goes on is a hang.
+const TURNS_MAX: u32 = 10_000;
+
+/// An engine, a clock and everybody who waits.
+struct Desk {
+    engine: Engine,
+    now: Instant,
+    policy: Policy,
+    keys: u64,
+}
+
+fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+/// Calls without jitter at gates with neither breaker nor budget.
+fn plain() -> PolicyBuilder {
+    Policy::builder().jitter(Jitter::None).breaker(None).budget(None)
+}
+
+fn failed(status: u16, sent: Sent) -> Report {
+    let cause = crate::outcome::Cause::Status;
+    let outcome = Outcome::Failed {
+        cause,
+        sent,
+        hint: None,
+    };
+    Report {
+        status,
+        ..Report::of(outcome)
+    }
+}
+
+impl Desk {
+    fn new(policy: PolicyBuilder) -> Self {
+        Self {
+            engine: Engine::new(1, Recording::On),
+            now: Instant::START,
+            policy: policy.build().expect("a policy in range"),
+            keys: 0,
+        }
+    }
+
+    fn gate(&mut self, policy: PolicyBuilder, parents: &[GateId]) -> GateId {
+        self.gate_of_quota(policy, parents, None)
+    }
+
+    fn gate_of_quota(&mut self, policy: PolicyBuilder, parents: &[GateId], quota: Option<GateId>) -> GateId {
+        let key = GateKey(self.keys);
+        self.keys += 1;
+        let policy = policy.build().expect("a policy in range").gate;
+        self.engine
+            .configure(self.now, key, &policy, parents, quota)
+            .expect("few gates")
+    }
+
+    fn spec<'a>(now: Instant, policy: &'a Policy, route: &'a [Candidate]) -> Spec<'a> {
+        Spec::new(now, route, &policy.call, Replay::Idempotent)
+    }
+
+    fn begin(&mut self, route: &[Candidate]) -> CallId {
+        self.engine
+            .begin(self.now, Self::spec(self.now, &self.policy, route))
+    }
+
+    fn begin_as(&mut self, route: &[Candidate], edit: impl FnOnce(&mut Spec<'_>)) -> CallId {
+        let mut spec = Self::spec(self.now, &self.policy, route);
+        edit(&mut spec);
+        self.engine.begin(self.now, spec)
+    }
+
+    fn poll(&mut self, call: CallId) -> Verdict {
+        self.engine.poll(self.now, call)
+    }
+
+    /// The permit that this call is granted now.
+    #[track_caller]
+    fn sent(&mut self, call: CallId) -> Permit {
+        match self.poll(call) {
+            Verdict {
+                action: Action::Send(permit),
+                ..
+            } => permit,
+            other => panic!("not sent: {other:?}"),
+        }
+    }
+
+    /// The code of what this call is told, which is no permit.
+    #[track_caller]
+    fn told(&mut self, call: CallId) -> &'static str {
+        let verdict = self.poll(call);
+        assert!(!matches!(verdict.action, Action::Send(_)), "sent: {verdict:?}");
+        verdict.reason.code()
+    }
+
+    fn settle(&mut self, permit: Permit, report: Report) {
+        self.engine.settle(self.now, permit, report);
+    }
+
+    fn answer(&mut self, permit: Permit) {
+        self.settle(permit, Report::of(Outcome::Answer));
+    }
+
+    fn pass(&mut self, length: Duration) {
+        self.now = self.now.after(length);
+    }
+
+    /// Polls all that are woken until nobody is; gives the permits that were granted, in order.
+    #[track_caller]
+    fn serve(&mut self) -> Vec<Permit> {
+        let mut permits = Vec::new();
+        for _ in 0..TURNS_MAX {
+            let Some(call) = self.engine.woken(self.now) else {
+                return permits;
+            };
+            if let Action::Send(permit) = self.engine.poll(self.now, call).action {
+                permits.push(permit);
+            }
+        }
+        panic!("calls wake each other without end");
+    }
+}
 
 fn codes(engine: &mut Engine) -> Vec<String> {
     engine.drain().map(|event| event.to_string()).collect()

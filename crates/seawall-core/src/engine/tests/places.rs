@@ -1,0 +1,93 @@
+//! Who goes first where several gates stand in a row (rules I1, C6 and H4).
+
+use super::*;
+use crate::policy::OnOpen;
+
+#[test]
+fn calls_that_wait_at_a_gate_and_at_its_parent_do_not_wake_each_other_for_ever() {
+    // Could hang if a place promised at one gate makes the call that was promised one at the other give it back.
+    let mut desk = Desk::new(plain());
+    let all = desk.gate(plain().concurrency(Some(1)), &[]);
+    let main = desk.gate(plain().concurrency(Some(1)), &[all]);
+    let side = desk.gate(plain(), &[all]);
+    let (main, side) = ([Candidate::at(main)], [Candidate::at(side)]);
+    let first = desk.begin(&side);
+    let first = desk.sent(first);
+    // The parent is full and `main` is not: these wait at the parent.
+    let mut calls: Vec<CallId> = (0..3).map(|_| desk.begin(&main)).collect();
+    for call in calls.clone() {
+        desk.told(call);
+    }
+    desk.answer(first);
+    let mut out = desk.serve();
+    // Now `main` is full too: these wait there.
+    calls.extend((0..3).map(|_| desk.begin(&main)));
+    for call in &calls[3..] {
+        desk.told(*call);
+    }
+    let mut order = Vec::new();
+    while let Some(permit) = out.pop() {
+        order.push(permit.call());
+        desk.answer(permit);
+        out.extend(desk.serve());
+        assert!(out.len() <= 1, "one place, one permit");
+    }
+    assert_eq!(order, calls, "first come, first served, over both queues");
+}
+
+#[test]
+fn a_new_arrival_never_passes_a_woken_call_at_any_gate_of_its_chain() {
+    // Could break if a woken call's place is kept at the gate that it waited at, and given away at the other.
+    let mut desk = Desk::new(plain());
+    let all = desk.gate(plain().concurrency(Some(1)), &[]);
+    let main = desk.gate(plain().concurrency(Some(1)), &[all]);
+    let side = desk.gate(plain(), &[all]);
+    let (main, side) = ([Candidate::at(main)], [Candidate::at(side)]);
+    let first = desk.begin(&main);
+    let permit = desk.sent(first);
+    let waits = desk.begin(&main);
+    desk.told(waits);
+    desk.answer(permit);
+    let woken = desk.engine.woken(desk.now);
+    assert!(woken.is_some());
+    while desk.engine.woken(desk.now).is_some() {}
+    let late = desk.begin(&side);
+    assert_eq!(desk.told(late), "queued");
+    drop(desk.sent(waits));
+}
+
+#[test]
+fn safe_calls_are_probes_before_an_unsafe_one_that_came_first() {
+    // Could break if an Unsafe call at the head of the queue, which must not be a probe while others come, keeps
+    // the others from being one.
+    let mut desk = Desk::new(plain());
+    let broken = plain().edit_breaker(|b| b.consecutive(1).probes(1).on_open(OnOpen::Wait));
+    let gate = [Candidate::at(desk.gate(broken, &[]))];
+    for wait in [0, 600] {
+        desk.pass(ms(wait));
+        let call = desk.begin(&gate);
+        let permit = desk.sent(call);
+        desk.settle(permit, failed(500, Sent::Maybe));
+        desk.engine.end(desk.now, call);
+    }
+    let unsafe_call = desk.begin_as(&gate, |spec| spec.replay = Replay::Unsafe);
+    assert_eq!(desk.told(unsafe_call), "breaker-wait");
+    let mut probes = Vec::new();
+    for _ in 0..20 {
+        desk.pass(Duration::from_secs(1));
+        let call = desk.begin(&gate);
+        if let Action::Send(permit) = desk.poll(call).action {
+            probes.push(permit);
+        }
+        probes.extend(desk.serve());
+    }
+    assert_eq!(probes.len(), 1);
+    let probe = probes.remove(0);
+    assert_ne!(probe.call(), unsafe_call);
+    desk.answer(probe);
+    assert_eq!(
+        desk.serve()[0].call(),
+        unsafe_call,
+        "once it is closed, first come, first served"
+    );
+}
