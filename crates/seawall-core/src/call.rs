@@ -47,7 +47,8 @@ pub struct Candidate {
     pub gate: GateId,
     /// Whose credential, and which version of it.
     pub credential: (CredentialId, u32),
-    /// Whether it honours idempotency keys.
+    /// Whether it honours idempotency keys. Of the route's first candidate the caller says so itself, by
+    /// [`Replay::Keyed`].
     pub honours_keys: bool,
     /// The idempotency store behind it.
     pub dedup: DedupId,
@@ -110,6 +111,13 @@ impl<'a> Spec<'a> {
     }
 }
 
+impl Spec<'_> {
+    /// Whether the call's tokens fit the candidate's window, as far as both are known (rule K2).
+    pub(crate) const fn fits(&self, candidate: &Candidate) -> bool {
+        candidate.window == 0 || self.tokens_in <= candidate.window
+    }
+}
+
 /// Where a call stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum State {
@@ -138,9 +146,9 @@ pub(crate) struct Finish {
 pub(crate) struct Leg {
     pub(crate) candidate: Candidate,
     pub(crate) sends: u32,
-    /// When the server will see this call again, by its own word.
+    /// When this call may be sent here again: by the server's word, and by our own guess where it moved on.
     pub(crate) not_before: Instant,
-    /// Nothing more is to be had here: quota, window, credential or patience of the server.
+    /// Nothing more is to be had here: quota, window, credential, patience of the server, or time.
     pub(crate) spent: bool,
 }
 
@@ -301,7 +309,7 @@ impl Call {
         if told == Some(false) {
             return Judgement::End(Reason::ToldNotTo);
         }
-        if self.replay == Replay::Unsafe && met.sent == Sent::Maybe {
+        if !self.may_repeat_at(self.at) {
             return Judgement::End(Reason::MayHaveActed);
         }
         if now >= self.deadline {
@@ -325,10 +333,18 @@ impl Call {
     }
 
     /// Whether the call may move to `leg` after `why`, as far as the call itself decides (rules K1 and K4).
-    pub(crate) fn may_move_to(&self, now: Instant, leg: u16, why: Option<&Reason>) -> bool {
+    pub(crate) fn may_move_to(&self, leg: u16, why: Option<&Reason>) -> bool {
         let to = &self.legs[leg as usize];
         let here = &self.legs[self.at as usize];
-        if leg == self.at || to.spent || to.not_before > now || !self.may_repeat_at(&to.candidate) {
+        if leg == self.at || to.spent || !self.may_repeat_at(leg) {
+            return false;
+        }
+        // The body went with the first send.
+        if self.once && self.sends > 0 {
+            return false;
+        }
+        // An attempt there would begin too near the deadline (rule F3).
+        if to.not_before.after(self.policy.timeouts.min_attempt) > self.deadline {
             return false;
         }
         if let Some(Reason::ContextTooLong) = why
@@ -343,12 +359,27 @@ impl Call {
     }
 
     /// Rule K4: after an attempt that may have acted, only where a repeat cannot act twice.
-    fn may_repeat_at(&self, candidate: &Candidate) -> bool {
-        match (self.acted_in, self.replay) {
-            (None, _) | (_, Replay::Idempotent | Replay::Declared) => true,
-            (Some(domain), Replay::Keyed) => candidate.honours_keys && candidate.dedup == domain,
-            (Some(_), Replay::Unsafe) => false,
+    fn may_repeat_at(&self, leg: u16) -> bool {
+        match self.acted_in {
+            None => true,
+            Some(domain) => self.repeats_act_once_at(leg, domain),
         }
+    }
+
+    /// Whether two sends at `leg` do no more than one, where `domain` has seen the first.
+    fn repeats_act_once_at(&self, leg: u16, domain: DedupId) -> bool {
+        let candidate = &self.legs[leg as usize].candidate;
+        match self.replay {
+            Replay::Idempotent | Replay::Declared => true,
+            // The caller's word that its key is honoured is about the upstream that it addressed.
+            Replay::Keyed => (leg == 0 || candidate.honours_keys) && candidate.dedup == domain,
+            Replay::Unsafe => false,
+        }
+    }
+
+    /// Whether a second attempt beside one at `leg` does no more than one (rule J1).
+    pub(crate) fn hedges_act_once_at(&self, leg: u16) -> bool {
+        self.repeats_act_once_at(leg, self.legs[leg as usize].candidate.dedup)
     }
 
     /// What the next send at `leg` is for.
@@ -367,7 +398,15 @@ impl Call {
         }
         match &self.met {
             None => true,
-            Some(met) => !matches!(met.outcome, Outcome::Answer | Outcome::Refused(_)),
+            Some(met) => match met.outcome {
+                Outcome::Answer => false,
+                Outcome::Refused(Refusal::Caller | Refusal::ContextTooLong | Refusal::TooLarge) => false,
+                // What is spent now may not have been when an earlier attempt came.
+                Outcome::Refused(Refusal::QuotaSpent)
+                | Outcome::Throttled { .. }
+                | Outcome::Failed { .. }
+                | Outcome::Denied { .. } => true,
+            },
         }
     }
 
@@ -439,7 +478,7 @@ impl Call {
             candidate: *candidate,
             sends: 0,
             not_before: Instant::START,
-            spent: false,
+            spent: !spec.fits(candidate),
         }));
         self.sends = 0;
         self.retries_made = 0;
@@ -482,6 +521,15 @@ pub(crate) struct Others {
     pub(crate) now: Option<u16>,
     /// The one whose wait is known to end first.
     pub(crate) soonest: Option<(u16, Instant)>,
+    /// The first with a queue to stand in, for nobody knows how long.
+    pub(crate) in_line: Option<u16>,
+}
+
+impl Others {
+    /// Where to wait, if none can send now: for the first that is known to be free, else in line.
+    pub(crate) fn to_wait_for(self) -> Option<u16> {
+        self.soonest.map(|(leg, _)| leg).or(self.in_line)
+    }
 }
 
 /// Where a call that may be sent goes.
@@ -510,14 +558,10 @@ pub(crate) fn choose(
         Standing::Now => Choice::Send(at),
         Standing::Refuses { reason, retry_at } => match others {
             Others { now: Some(other), .. } => Choice::Send(other),
-            Others {
-                now: None,
-                soonest: Some((other, _)),
-            } => Choice::Move(other),
-            Others {
-                now: None,
-                soonest: None,
-            } => Choice::Refuse(reason, retry_at),
+            others => match others.to_wait_for() {
+                Some(other) => Choice::Move(other),
+                None => Choice::Refuse(reason, retry_at),
+            },
         },
         Standing::Waits { known, .. } => {
             let wait = known.map_or(waited, |until| until.since(now));

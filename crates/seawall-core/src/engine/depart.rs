@@ -24,9 +24,8 @@ pub(super) enum Beside {
 impl Engine {
     /// Skips candidates that cannot serve at all (rule K2): a window too small, a gate forced open.
     pub(super) fn settle_home(&mut self, slot: u32, spec: &Spec<'_>) {
-        let fits = |window: u32| window == 0 || spec.tokens_in <= window;
         if let [only] = spec.route
-            && fits(only.window)
+            && spec.fits(only)
         {
             let call = &mut self.calls[slot as usize];
             (call.home, call.at) = (0, 0);
@@ -43,11 +42,11 @@ impl Engine {
             };
             chain.gates().iter().any(|gate| mode(gate) == Some(Mode::Open))
         };
-        let fitting = spec.route.iter().position(|candidate| fits(candidate.window));
+        let fitting = spec.route.iter().position(|candidate| spec.fits(candidate));
         let open = spec
             .route
             .iter()
-            .position(|c| fits(c.window) && !forced(c.gate.0));
+            .position(|candidate| spec.fits(candidate) && !forced(candidate.gate.0));
         let home = open
             .or(fitting)
             .map_or(0, |place| u16::try_from(place).unwrap_or(u16::MAX));
@@ -107,10 +106,15 @@ impl Engine {
         match choose((at, here), others, now, waited, call.policy.patience) {
             Choice::Send(leg) => self.send(now, slot, leg, Beside::Nothing),
             Choice::Stay => self.queue_up(now, slot, at, here, others),
-            Choice::Move(leg) => {
-                let there = self.standing(now, slot, leg);
-                self.queue_up(now, slot, leg, there, others)
-            }
+            Choice::Move(leg) => match self.standing(now, slot, leg) {
+                there @ Standing::Waits { .. } if self.may_go_at(slot, leg) <= now => {
+                    self.queue_up(now, slot, leg, there, others)
+                }
+                Standing::Now | Standing::Waits { .. } | Standing::Refuses { .. } => {
+                    self.leave_queues(now, slot);
+                    self.go_on_at(now, slot, leg)
+                }
+            },
             Choice::Refuse(reason, retry_at) => self.finish(now, slot, reason, retry_at),
         }
     }
@@ -121,24 +125,65 @@ impl Engine {
         let legs = u16::try_from(self.calls[slot as usize].legs.len()).unwrap_or(u16::MAX);
         for leg in 0..legs {
             let call = &self.calls[slot as usize];
-            if !call.may_move_to(now, leg, why) || (why.is_some() && self.shares_spent_quota(slot, leg)) {
+            if !call.may_move_to(leg, why) || (why.is_some() && self.shares_spent_quota(slot, leg)) {
                 continue;
             }
-            match self.standing(now, slot, leg) {
-                Standing::Now => {
+            let may_go_at = self.may_go_at(slot, leg);
+            let free_at = match self.standing(now, slot, leg) {
+                Standing::Refuses { .. } => continue,
+                _ if !self.affords(now, slot, leg) => continue,
+                Standing::Now if may_go_at <= now => {
                     others.now = others.now.or(Some(leg));
+                    continue;
                 }
+                Standing::Waits { known: None, .. } if may_go_at <= now => {
+                    others.in_line = others.in_line.or(Some(leg));
+                    continue;
+                }
+                Standing::Now | Standing::Waits { known: None, .. } => may_go_at,
                 Standing::Waits {
                     known: Some(until), ..
-                } => {
-                    if others.soonest.is_none_or(|(_, soonest)| until < soonest) {
-                        others.soonest = Some((leg, until));
-                    }
-                }
-                Standing::Waits { known: None, .. } | Standing::Refuses { .. } => {}
+                } => until.max(may_go_at),
+            };
+            if others.soonest.is_none_or(|(_, soonest)| free_at < soonest) {
+                others.soonest = Some((leg, free_at));
             }
         }
         others
+    }
+
+    /// When the call may be sent at `leg` again, as far as its own attempts there say.
+    fn may_go_at(&self, slot: u32, leg: u16) -> Instant {
+        self.calls[slot as usize].legs[usize::from(leg)].not_before
+    }
+
+    /// Makes `leg` the call's candidate, to be sent to or queued at once its own wait there is over.
+    pub(super) fn go_on_at(&mut self, now: Instant, slot: u32, leg: u16) -> Option<Verdict> {
+        let until = self.may_go_at(slot, leg);
+        let call = &mut self.calls[slot as usize];
+        call.at = leg;
+        if until <= now {
+            call.state = State::Ready;
+            return None;
+        }
+        let wait = until.since(now);
+        self.wait_until(
+            slot,
+            until,
+            Reason::BackingOff { wait },
+            Held::NOTHING,
+            Held::NOTHING,
+        )
+    }
+
+    /// Whether every budget in front of `leg` that this call would be an extra to has room for it now.
+    fn affords(&mut self, now: Instant, slot: u32, leg: u16) -> bool {
+        let call = &self.calls[slot as usize];
+        // What is charged already goes with the call.
+        if (call.sends == 0 && call.nth == 1) || call.charges.iter().any(Option::is_some) {
+            return true;
+        }
+        self.without_room(now, slot, leg).is_none()
     }
 
     /// Rule K3: a throttled or spent quota is never evaded inside itself.
@@ -180,7 +225,7 @@ impl Engine {
         };
         let chain = self.chain(candidate.gate.0);
         let cooling = self.gates[chain.quota() as usize].cooldown.left(now);
-        let mut waits = None;
+        let mut waits: Option<Standing> = None;
         if !cooling.is_zero() {
             let (reason, until) = (Reason::CoolingDown { left: cooling }, now.after(cooling));
             if cooling > hint_max || cooling.plus(min_attempt) > left {
@@ -202,7 +247,25 @@ impl Engine {
                 stands @ Standing::Waits { .. } => waits = waits.or(Some(stands)),
             }
         }
-        waits.unwrap_or(Standing::Now)
+        match waits {
+            Some(Standing::Waits { gate, .. }) if !self.has_room_in_line(slot, gate) => {
+                let queue = self.gates[gate as usize].queue.len();
+                Standing::Refuses {
+                    reason: Reason::LimiterFull { queue },
+                    retry_at: None,
+                }
+            }
+            Some(waits) => waits,
+            None => Standing::Now,
+        }
+    }
+
+    /// Whether the call may stand in gate `number`'s queue: it does already, or the queue is not full.
+    fn has_room_in_line(&self, slot: u32, number: u32) -> bool {
+        let stands_here =
+            matches!(self.calls[slot as usize].state, State::Queued { gate, .. } if gate == number);
+        let gate = &self.gates[number as usize];
+        stands_here || gate.queue.len() < gate.limiter.queue_max()
     }
 
     /// How one gate of the chain stands: breaker, then places, then whether others stand in line.
@@ -264,17 +327,10 @@ impl Engine {
         }
         let stands_here =
             matches!(self.calls[slot as usize].state, State::Queued { gate, .. } if gate == number);
-        let queue = gate.queue.len();
-        if queue >= gate.limiter.queue_max() && !stands_here {
-            return Standing::Refuses {
-                reason: Reason::LimiterFull { queue },
-                retry_at: None,
-            };
-        }
         let ahead = if stands_here {
             gate.queue.ahead_of(&self.links, slot)
         } else {
-            queue
+            gate.queue.len()
         };
         Standing::Waits {
             gate: number,
@@ -296,15 +352,10 @@ impl Engine {
             // What stood a moment ago stands now: nothing moved in between.
             unreachable!("a call queues only where it was told to wait");
         };
-        let queue_max = self.gates[gate as usize].limiter.queue_max();
         let state = self.calls[slot as usize].state;
         let stays = matches!(state, State::Queued { gate: old, .. } if old == gate);
         if !stays {
             self.leave_queues(now, slot);
-            let queue = self.gates[gate as usize].queue.len();
-            if queue >= queue_max {
-                return self.finish(now, slot, Reason::LimiterFull { queue }, None);
-            }
             self.join(now, slot, gate);
         }
         let call = &mut self.calls[slot as usize];
@@ -313,7 +364,7 @@ impl Engine {
         call.state = State::Queued { gate, reason };
         let patient_until = call.queued_since.after(call.policy.patience);
         let mut until = call.deadline;
-        if others.now.is_some() || others.soonest.is_some() {
+        if others.now.is_some() || others.to_wait_for().is_some() {
             until = if patient_until > now {
                 until.min(patient_until)
             } else {
@@ -357,9 +408,10 @@ impl Engine {
     pub(super) fn send(&mut self, now: Instant, slot: u32, leg: u16, beside: Beside) -> Option<Verdict> {
         let (paid, gave) = match self.ready_to_pay(now, slot, leg) {
             Ok(paid) => paid,
-            Err((_, empty)) => {
+            Err((gate, empty)) => {
                 let Empty { granted, allowed } = empty;
-                return self.finish(now, slot, Reason::BudgetEmpty { granted, allowed }, None);
+                let reason = Reason::BudgetEmpty { granted, allowed };
+                return self.unpaid(now, slot, leg, gate, reason);
             }
         };
         let call = &self.calls[slot as usize];
@@ -497,6 +549,27 @@ impl Engine {
 
     /// Charges a send at `leg` at every gate where it is an extra: all or none. Says which gate had no credit.
     pub(super) fn charge(&mut self, now: Instant, slot: u32, leg: u16) -> Result<Held, (u32, Empty)> {
+        if let Some(without) = self.without_room(now, slot, leg) {
+            return Err(without);
+        }
+        let chain = self.chain(self.calls[slot as usize].legs[usize::from(leg)].candidate.gate.0);
+        let first = self.first_sends(slot, &chain);
+        let mut charges: [Option<Charge>; CHAIN_MAX] = [None; CHAIN_MAX];
+        for (place, number) in chain.gates().iter().enumerate() {
+            if let Some(budget) = &mut self.gates[*number as usize].budget
+                && !first[place]
+            {
+                charges[place] = Some(budget.charge(now));
+            }
+        }
+        let call = &mut self.calls[slot as usize];
+        call.charges = charges;
+        call.charged = Some(leg);
+        Ok(Held::CHARGE.when(charges.iter().any(Option::is_some)))
+    }
+
+    /// The first gate where a send at `leg` would be an extra without credit, or would pass those who wait for it.
+    fn without_room(&mut self, now: Instant, slot: u32, leg: u16) -> Option<(u32, Empty)> {
         let chain = self.chain(self.calls[slot as usize].legs[usize::from(leg)].candidate.gate.0);
         let first = self.first_sends(slot, &chain);
         for (place, number) in chain.gates().iter().enumerate() {
@@ -513,21 +586,10 @@ impl Engine {
                     allowed: budget.allowed(),
                 })
             }) {
-                return Err((*number, empty));
+                return Some((*number, empty));
             }
         }
-        let mut charges: [Option<Charge>; CHAIN_MAX] = [None; CHAIN_MAX];
-        for (place, number) in chain.gates().iter().enumerate() {
-            if let Some(budget) = &mut self.gates[*number as usize].budget
-                && !first[place]
-            {
-                charges[place] = Some(budget.charge(now));
-            }
-        }
-        let call = &mut self.calls[slot as usize];
-        call.charges = charges;
-        call.charged = Some(leg);
-        Ok(Held::CHARGE.when(charges.iter().any(Option::is_some)))
+        None
     }
 
     /// Gives back what a send that never happened was charged.

@@ -3,11 +3,10 @@
 use super::Engine;
 use super::depart::Beside;
 use crate::call::{Call, Judgement, Others, Standing, State};
-use crate::facts::Replay;
 use crate::outcome::Outcome;
 use crate::policy::OnEmpty;
 use crate::reason::Reason;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::trace::{Held, What};
 use crate::verdict::{Action, Verdict};
 use crate::wait::WaitPlan;
@@ -27,28 +26,53 @@ impl Engine {
 
     /// Over at this candidate: goes on at another where rule K1 finds one, and ends with `reason` where not.
     fn leave(&mut self, now: Instant, slot: u32, reason: Reason) -> Option<Verdict> {
+        let call = &mut self.calls[slot as usize];
+        let at = usize::from(call.at);
+        match reason {
+            Reason::ContextTooLong
+            | Reason::Denied { .. }
+            | Reason::ServerAskedTooLong { .. }
+            | Reason::DeadlineTooNear { .. } => call.legs[at].spent = true,
+            Reason::QuotaSpent => self.spend_quota(slot),
+            _ => {}
+        }
         let call = &self.calls[slot as usize];
-        let others = if call.deadline.since(now) > call.policy.timeouts.min_attempt {
+        let others = if call.deadline.since(now) >= call.policy.timeouts.min_attempt {
             self.others(now, slot, Some(&reason))
         } else {
             Others::default()
         };
-        let call = &mut self.calls[slot as usize];
-        let at = usize::from(call.at);
-        match reason {
-            Reason::QuotaSpent
-            | Reason::ContextTooLong
-            | Reason::Denied { .. }
-            | Reason::ServerAskedTooLong { .. } => call.legs[at].spent = true,
-            _ => {}
-        }
         if let Some(leg) = others.now {
             return self.send(now, slot, leg, Beside::Nothing);
         }
-        if let Some((leg, _)) = others.soonest {
-            call.at = leg;
-            call.state = State::Ready;
-            return None;
+        if let Some(leg) = others.to_wait_for() {
+            return self.go_on_at(now, slot, leg);
+        }
+        self.finish(now, slot, reason, None)
+    }
+
+    /// Nothing more is to be had at any candidate of the call that shares the quota of the one it is at (rule K3).
+    fn spend_quota(&mut self, slot: u32) {
+        let call = &self.calls[slot as usize];
+        let quota = self.chain(call.leg().candidate.gate.0).quota();
+        for leg in 0..call.legs.len() {
+            let gate = self.calls[slot as usize].legs[leg].candidate.gate.0;
+            if self.chain(gate).quota() == quota {
+                self.calls[slot as usize].legs[leg].spent = true;
+            }
+        }
+    }
+
+    /// The wait does not fit. A wait that long would have moved the call on in good time, too (rule K1, patience).
+    fn too_near(&mut self, now: Instant, slot: u32, reason: Reason) -> Option<Verdict> {
+        let call = &self.calls[slot as usize];
+        let policy = &call.policy;
+        let wait = match reason {
+            Reason::DeadlineTooNear { needs, .. } => needs.minus(policy.timeouts.min_attempt),
+            _ => Duration::ZERO,
+        };
+        if call.leg().sends >= policy.tries || wait > policy.patience {
+            return self.leave(now, slot, reason);
         }
         self.finish(now, slot, reason, None)
     }
@@ -61,9 +85,6 @@ impl Engine {
             return self.finish(now, slot, Reason::Cancelled, None);
         };
         let (at, sends) = (usize::from(call.at), call.leg().sends);
-        if let Some(hint) = met.hint {
-            call.legs[at].not_before = met.at.after(hint.wait);
-        }
         let left = call.deadline.since(now);
         let plan = WaitPlan::new(
             &call.policy,
@@ -75,11 +96,14 @@ impl Engine {
         let plan = match plan {
             Ok(plan) => plan,
             Err(reason @ Reason::ServerAskedTooLong { .. }) => return self.leave(now, slot, reason),
-            Err(reason) => return self.finish(now, slot, reason, None),
+            Err(reason) => return self.too_near(now, slot, reason),
         };
         let wait = plan.draw(&mut call.rng);
         let until = now.after(wait);
         let patience = call.policy.patience;
+        // Wherever the call goes meanwhile, here it is not seen before its wait is over.
+        call.legs[at].not_before = until;
+        call.uncounted = !call.policy.throttled_counts && matches!(met.outcome, Outcome::Throttled { .. });
         if call.legs.len() > 1 && (sends >= call.policy.tries || wait > patience) {
             let others = self.others(now, slot, Some(&Reason::Retry));
             if let Some(leg) = others.now {
@@ -89,15 +113,11 @@ impl Engine {
                 && wait > patience
                 && theirs < until
             {
-                let call = &mut self.calls[slot as usize];
-                call.at = leg;
-                call.state = State::Ready;
-                return None;
+                return self.go_on_at(now, slot, leg);
             }
         }
         let call = &mut self.calls[slot as usize];
         call.previous_delay = wait;
-        call.uncounted = !call.policy.throttled_counts && matches!(met.outcome, Outcome::Throttled { .. });
         let at = call.at;
         let took = if Call::is_charged(&met) {
             match self.charge(now, slot, at) {
@@ -117,7 +137,7 @@ impl Engine {
         self.wait_until(slot, until, plan.reason(wait), took, Held::NOTHING)
     }
 
-    fn wait_until(
+    pub(super) fn wait_until(
         &mut self,
         slot: u32,
         until: Instant,
@@ -146,23 +166,51 @@ impl Engine {
             .map_or(OnEmpty::Stop, |budget| budget.on_empty());
         match on_empty {
             OnEmpty::Stop => self.leave(now, slot, reason),
-            OnEmpty::Wait => {
-                self.tickets += 1;
-                let ticket = self.tickets;
-                self.gates[gate as usize]
-                    .savers
-                    .join(&mut self.links, slot, ticket);
-                self.calls[slot as usize].state = State::Saving { gate, resume_at };
-                let until = self.arm_saver(now, slot, gate);
-                let left = until.since(now);
-                self.record(
-                    slot,
-                    What::Waits(Reason::BudgetWait { left }, until),
-                    Held::TURN,
-                    Held::NOTHING,
-                );
-                None
+            OnEmpty::Wait => self.stand_for_credit(now, slot, gate, resume_at, Held::NOTHING),
+        }
+    }
+
+    fn stand_for_credit(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        gate: u32,
+        resume_at: Instant,
+        gave: Held,
+    ) -> Option<Verdict> {
+        self.tickets += 1;
+        let ticket = self.tickets;
+        self.gates[gate as usize]
+            .savers
+            .join(&mut self.links, slot, ticket);
+        self.calls[slot as usize].state = State::Saving { gate, resume_at };
+        let until = self.arm_saver(now, slot, gate);
+        let reason = Reason::BudgetWait {
+            left: until.since(now),
+        };
+        self.record(slot, What::Waits(reason, until), Held::TURN, gave);
+        None
+    }
+
+    /// The send at `leg` that was to come now is an extra without credit at `gate`. An incoming retry is answered at
+    /// once (rule G4); what waited its turn elsewhere waits for credit now, where it may.
+    pub(super) fn unpaid(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        leg: u16,
+        gate: u32,
+        reason: Reason,
+    ) -> Option<Verdict> {
+        let call = &self.calls[slot as usize];
+        let budget = self.gates[gate as usize].budget.as_ref();
+        match budget.map(|budget| budget.on_empty()) {
+            Some(OnEmpty::Wait) if call.sends > 0 => {
+                let gave = self.leave_queues(now, slot);
+                self.calls[slot as usize].at = leg;
+                self.stand_for_credit(now, slot, gate, now, gave)
             }
+            Some(OnEmpty::Wait | OnEmpty::Stop) | None => self.finish(now, slot, reason, None),
         }
     }
 
@@ -229,7 +277,7 @@ impl Engine {
         let alone = out.next().is_none();
         let (reason, leg) = (first.role.reason(), first.leg);
         let due = match call.policy.hedge {
-            Some(hedge) if alone && !call.hedged && call.replay != Replay::Unsafe && !call.once => {
+            Some(hedge) if alone && !call.hedged && call.hedges_act_once_at(leg) && !call.once => {
                 first.began.after(hedge.after)
             }
             Some(_) | None => {

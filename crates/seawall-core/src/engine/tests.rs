@@ -1,11 +1,12 @@
 //! Promises of the engine that need more gates, or more exact moments, than a trace script has words for.
 
+mod moves;
 mod places;
 
 use super::*;
 use crate::call::Candidate;
 use crate::facts::Replay;
-use crate::outcome::{Outcome, Report};
+use crate::outcome::{Hint, HintSource, Outcome, Report};
 use crate::policy::{Jitter, PolicyBuilder};
 use crate::time::Duration;
 use crate::verdict::Permit;
@@ -41,6 +42,18 @@ fn failed(status: u16, sent: Sent) -> Report {
     Report {
         status,
         ..Report::of(outcome)
+    }
+}
+
+fn throttled(wait: Duration) -> Report {
+    let hint = Hint {
+        wait,
+        cools: true,
+        source: HintSource::RetryAfter,
+    };
+    Report {
+        status: 429,
+        ..Report::of(Outcome::Throttled { hint: Some(hint) })
     }
 }
 
