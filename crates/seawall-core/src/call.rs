@@ -159,6 +159,8 @@ pub(crate) struct Attempt {
     pub(crate) leg: u16,
     pub(crate) role: Role,
     pub(crate) began: Instant,
+    /// The gates that it passed, whatever the parents are by now.
+    pub(crate) chain: Chain,
     pub(crate) passes: [Option<Pass>; CHAIN_MAX],
     /// The budgets that count this attempt as an original, by place in the chain.
     pub(crate) original_at: [bool; CHAIN_MAX],
@@ -207,8 +209,8 @@ pub(crate) struct Call {
     pub(crate) met_this_round: bool,
     /// Where an attempt may have acted.
     pub(crate) acted_in: Option<DedupId>,
-    /// What the next send has been charged, and at which candidate.
-    pub(crate) charged: Option<u16>,
+    /// What the next send has been charged, at which candidate and at which gates.
+    pub(crate) charged: Option<(u16, Chain)>,
     pub(crate) charges: [Option<Charge>; CHAIN_MAX],
     pub(crate) previous_delay: Duration,
     pub(crate) ticket: u64,

@@ -480,6 +480,7 @@ impl Engine {
             leg,
             role,
             began: now,
+            chain,
             passes,
             original_at,
             charges,
@@ -539,7 +540,7 @@ impl Engine {
     /// Says what was taken for it and what an earlier candidate's charge gave back.
     fn ready_to_pay(&mut self, now: Instant, slot: u32, leg: u16) -> Result<(Held, Held), (u32, Empty)> {
         let call = &self.calls[slot as usize];
-        if call.charged == Some(leg) || (call.sends == 0 && call.nth == 1) {
+        if call.charged.is_some_and(|(charged, _)| charged == leg) || (call.sends == 0 && call.nth == 1) {
             return Ok((Held::NOTHING, Held::NOTHING));
         }
         let gave = self.give_charges(now, slot);
@@ -564,7 +565,7 @@ impl Engine {
         }
         let call = &mut self.calls[slot as usize];
         call.charges = charges;
-        call.charged = Some(leg);
+        call.charged = Some((leg, chain));
         Ok(Held::CHARGE.when(charges.iter().any(Option::is_some)))
     }
 
@@ -595,22 +596,20 @@ impl Engine {
     /// Gives back what a send that never happened was charged.
     pub(super) fn give_charges(&mut self, now: Instant, slot: u32) -> Held {
         let call = &mut self.calls[slot as usize];
-        let Some(leg) = call.charged.take() else {
+        let Some((_, chain)) = call.charged.take() else {
             return Held::NOTHING;
         };
         let charges = core::mem::replace(&mut call.charges, [None; CHAIN_MAX]);
-        let gate = call.legs[usize::from(leg)].candidate.gate.0;
-        self.give_back(now, gate, &charges)
+        self.give_back(now, &chain, &charges)
     }
 
-    /// Gives back charges at the gates of `gate`'s chain.
+    /// Gives back charges at the gates of a chain.
     pub(super) fn give_back(
         &mut self,
         now: Instant,
-        gate: u32,
+        chain: &Chain,
         charges: &[Option<Charge>; CHAIN_MAX],
     ) -> Held {
-        let chain = self.chain(gate);
         let mut gave = Held::NOTHING;
         for (charge, number) in charges.iter().zip(chain.gates()) {
             if let (Some(charge), Some(budget)) = (charge, &mut self.gates[*number as usize].budget) {

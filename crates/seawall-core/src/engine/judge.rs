@@ -131,7 +131,8 @@ impl Engine {
                 }
             }
         } else {
-            call.charged = Some(at);
+            let chain = self.chain(self.calls[slot as usize].legs[usize::from(at)].candidate.gate.0);
+            self.calls[slot as usize].charged = Some((at, chain));
             Held::NOTHING
         };
         self.wait_until(slot, until, plan.reason(wait), took, Held::NOTHING)

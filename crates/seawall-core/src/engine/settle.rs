@@ -32,7 +32,7 @@ impl Engine {
         let Some(mut attempt) = self.calls[slot as usize].out[place].take() else {
             return;
         };
-        let chain = self.chain_of(slot, &attempt);
+        let chain = attempt.chain;
         let gave = self.judge_health(now, &mut attempt, &chain, Evidence::Success);
         self.learn_accepted(slot, &attempt, &chain);
         let name = attempt.name();
@@ -52,7 +52,7 @@ impl Engine {
             return;
         };
         self.permits_out -= 1;
-        let chain = self.chain_of(slot, &attempt);
+        let chain = attempt.chain;
         let mut gave = self.leave_gates(now, &attempt, &chain);
         gave = gave.and(self.judge_health(now, &mut attempt, &chain, evidence(&report)));
         if report.resent {
@@ -100,7 +100,7 @@ impl Engine {
     /// Gives back what a dropped attempt held.
     pub(super) fn drop_attempt(&mut self, now: Instant, slot: u32, attempt: Attempt, sent: Sent) -> Held {
         self.permits_out -= 1;
-        let chain = self.chain_of(slot, &attempt);
+        let chain = attempt.chain;
         let mut gave = self.leave_gates(now, &attempt, &chain);
         for (pass, number) in attempt.passes.into_iter().zip(chain.gates()) {
             if let (Some(pass), Some(breaker)) = (pass, &mut self.gates[*number as usize].breaker) {
@@ -110,7 +110,7 @@ impl Engine {
         }
         let leg = self.calls[slot as usize].legs[usize::from(attempt.leg)].candidate;
         match sent {
-            Sent::No => gave = gave.and(self.give_back(now, leg.gate.0, &attempt.charges)),
+            Sent::No => gave = gave.and(self.give_back(now, &chain, &attempt.charges)),
             Sent::NotDone => {}
             Sent::Maybe | Sent::Done => self.calls[slot as usize].acted_in = Some(leg.dedup),
         }
@@ -238,15 +238,6 @@ impl Engine {
             call.state = State::Settled;
             self.agenda.disarm(slot);
         }
-    }
-
-    fn chain_of(&self, slot: u32, attempt: &Attempt) -> Chain {
-        self.chain(
-            self.calls[slot as usize].legs[usize::from(attempt.leg)]
-                .candidate
-                .gate
-                .0,
-        )
     }
 
     /// The slot and place of an attempt that is still out.

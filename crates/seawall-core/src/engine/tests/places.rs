@@ -91,3 +91,22 @@ fn safe_calls_are_probes_before_an_unsafe_one_that_came_first() {
         "once it is closed, first come, first served"
     );
 }
+
+#[test]
+fn an_attempt_gives_back_what_it_took_though_its_gate_has_other_parents_now() {
+    // Could break, or panic, if an attempt's gates were looked up when it ends: a reload may come between.
+    let mut desk = Desk::new(plain());
+    let (old, new) = (desk.gate(plain(), &[]), desk.gate(plain(), &[]));
+    let main = desk.gate(plain(), &[old]);
+    let key = GateKey(2);
+    let call = desk.begin(&[Candidate::at(main)]);
+    let permit = desk.sent(call);
+    let policy = desk.policy.gate;
+    desk.engine
+        .configure(desk.now, key, &policy, &[new], None)
+        .expect("few gates");
+    desk.answer(permit);
+    for gate in [old, new, main] {
+        assert_eq!(desk.engine.load(gate).in_flight, 0);
+    }
+}
