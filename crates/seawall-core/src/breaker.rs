@@ -176,10 +176,12 @@ impl Breaker {
                 retry_at: until.max(self.probes_from(replay)),
             },
             State::HalfOpen { .. } => {
+                // A probe that is out is judged long before its lease ends; how long a failed one keeps the breaker
+                // open is the better guess.
                 let slot_at = if self.free_probes() > 0 {
                     self.now
                 } else {
-                    self.lease_end()
+                    self.lease_end().min(self.now.after(self.policy.open_for))
                 };
                 let probe_at = slot_at.max(self.probes_from(replay));
                 if probe_at <= self.now {

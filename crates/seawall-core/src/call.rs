@@ -412,6 +412,12 @@ impl Call {
         }
     }
 
+    /// Whether a cool-down of this length is longer than the call would wait (rule C6).
+    pub(crate) fn is_outlasted_by(&self, now: Instant, cooling: Duration) -> bool {
+        let left = self.deadline.since(now);
+        cooling > self.policy.hints.max || cooling.plus(self.policy.timeouts.min_attempt) > left
+    }
+
     pub(crate) fn attempts_out(&self) -> usize {
         self.out.iter().flatten().count()
     }

@@ -87,6 +87,10 @@ impl Limiter {
             .policy
             .concurrency
             .unwrap_or_else(|| self.in_flight.max(most).saturating_mul(2));
+        let (most, until) = match self.squeeze {
+            Some(squeeze) => (squeeze.most.min(most), squeeze.until.max(until)),
+            None => (most, until),
+        };
         self.squeeze = Some(Squeeze {
             most: most.max(1),
             until,

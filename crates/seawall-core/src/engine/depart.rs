@@ -216,8 +216,6 @@ impl Engine {
                 retry_at: Some(now.after(latched)),
             };
         }
-        let (left, hint_max) = (call.deadline.since(now), call.policy.hints.max);
-        let min_attempt = call.policy.timeouts.min_attempt;
         let replay = call.replay;
         let promise = match call.state {
             State::Promised { chain } => Some(chain),
@@ -228,7 +226,7 @@ impl Engine {
         let mut waits: Option<Standing> = None;
         if !cooling.is_zero() {
             let (reason, until) = (Reason::CoolingDown { left: cooling }, now.after(cooling));
-            if cooling > hint_max || cooling.plus(min_attempt) > left {
+            if self.calls[slot as usize].is_outlasted_by(now, cooling) {
                 return Standing::Refuses {
                     reason,
                     retry_at: Some(until),
@@ -423,8 +421,9 @@ impl Engine {
         let chain = self.chain(call.legs[usize::from(leg)].candidate.gate.0);
         let original_at = self.first_sends(slot, &chain);
         let limits = call.policy.limits_for(call.endpoint, now, call.deadline);
+        // Up to the commit, which judges a probe, nothing else ends an attempt that makes progress (rule H6).
         let lease = now
-            .after(limits.connect.plus(limits.first_byte))
+            .after(limits.total)
             .min(call.deadline)
             .after(PROBE_LEASE_SLACK);
         let replay = call.replay;
@@ -571,6 +570,12 @@ impl Engine {
 
     /// The first gate where a send at `leg` would be an extra without credit, or would pass those who wait for it.
     fn without_room(&mut self, now: Instant, slot: u32, leg: u16) -> Option<(u32, Empty)> {
+        let call = &self.calls[slot as usize];
+        // Who stands in one of the lines has a place in all of them.
+        let ticket = match call.state {
+            State::Saving { .. } => Some(call.ticket),
+            _ => None,
+        };
         let chain = self.chain(self.calls[slot as usize].legs[usize::from(leg)].candidate.gate.0);
         let first = self.first_sends(slot, &chain);
         for (place, number) in chain.gates().iter().enumerate() {
@@ -580,7 +585,10 @@ impl Engine {
                 continue;
             }
             let empty = budget.room(now).err();
-            let behind_others = gate.savers.head().is_some_and(|head| head != slot);
+            let behind_others = gate
+                .savers
+                .head()
+                .is_some_and(|head| ticket.is_none_or(|ticket| self.calls[head as usize].ticket < ticket));
             if let Some(empty) = empty.or_else(|| {
                 behind_others.then(|| Empty {
                     granted: budget.granted(),

@@ -2,6 +2,7 @@
 
 use super::Engine;
 use super::depart::Beside;
+use crate::budget::Empty;
 use crate::call::{Call, Judgement, Others, Standing, State};
 use crate::outcome::Outcome;
 use crate::policy::OnEmpty;
@@ -167,7 +168,10 @@ impl Engine {
             .map_or(OnEmpty::Stop, |budget| budget.on_empty());
         match on_empty {
             OnEmpty::Stop => self.leave(now, slot, reason),
-            OnEmpty::Wait => self.stand_for_credit(now, slot, gate, resume_at, Held::NOTHING),
+            OnEmpty::Wait => {
+                self.calls[slot as usize].ticket = 0;
+                self.stand_for_credit(now, slot, gate, resume_at, Held::NOTHING)
+            }
         }
     }
 
@@ -179,8 +183,12 @@ impl Engine {
         resume_at: Instant,
         gave: Held,
     ) -> Option<Verdict> {
-        self.tickets += 1;
-        let ticket = self.tickets;
+        let call = &mut self.calls[slot as usize];
+        if call.ticket == 0 {
+            self.tickets += 1;
+            call.ticket = self.tickets;
+        }
+        let ticket = call.ticket;
         self.gates[gate as usize]
             .savers
             .join(&mut self.links, slot, ticket);
@@ -208,7 +216,8 @@ impl Engine {
         match budget.map(|budget| budget.on_empty()) {
             Some(OnEmpty::Wait) if call.sends > 0 => {
                 let gave = self.leave_queues(now, slot);
-                self.calls[slot as usize].at = leg;
+                let call = &mut self.calls[slot as usize];
+                (call.at, call.ticket) = (leg, 0);
                 self.stand_for_credit(now, slot, gate, now, gave)
             }
             Some(OnEmpty::Wait | OnEmpty::Stop) | None => self.finish(now, slot, reason, None),
@@ -248,10 +257,25 @@ impl Engine {
         let call = &self.calls[slot as usize];
         let give_up = call.deadline.before(call.policy.timeouts.min_attempt);
         let (at, is_first) = (call.at, self.gates[gate as usize].savers.head() == Some(slot));
-        if is_first && let Ok(took) = self.charge(now, slot, at) {
-            let gave = self.leave_queues(now, slot);
-            let wait = resume_at.max(now).since(now);
-            return self.wait_until(slot, resume_at.max(now), Reason::BackingOff { wait }, took, gave);
+        if is_first {
+            match self.charge(now, slot, at) {
+                Ok(took) => {
+                    let gave = self.leave_queues(now, slot);
+                    self.calls[slot as usize].ticket = 0;
+                    let wait = resume_at.max(now).since(now);
+                    return self.wait_until(
+                        slot,
+                        resume_at.max(now),
+                        Reason::BackingOff { wait },
+                        took,
+                        gave,
+                    );
+                }
+                Err((other, empty)) if other != gate => {
+                    return self.change_line(now, slot, other, resume_at, empty);
+                }
+                Err(_) => {}
+            }
         }
         if now >= give_up {
             let (granted, allowed) = match &self.gates[gate as usize].budget {
@@ -259,6 +283,7 @@ impl Engine {
                 None => (0, 0),
             };
             self.leave_queues(now, slot);
+            self.calls[slot as usize].ticket = 0;
             return self.leave(now, slot, Reason::BudgetEmpty { granted, allowed });
         }
         let until = self.arm_saver(now, slot, gate);
@@ -268,6 +293,27 @@ impl Engine {
                 left: until.since(now),
             },
         })
+    }
+
+    /// The gate that the call saved at has credit now, and `other` of its chain has none: stands in that line, to
+    /// the place that its ticket gives it, or ends where that gate's policy is not to wait.
+    fn change_line(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        other: u32,
+        resume_at: Instant,
+        Empty { granted, allowed }: Empty,
+    ) -> Option<Verdict> {
+        let gave = self.leave_queues(now, slot);
+        let budget = self.gates[other as usize].budget.as_ref();
+        match budget.map(|budget| budget.on_empty()) {
+            Some(OnEmpty::Wait) => self.stand_for_credit(now, slot, other, resume_at, gave),
+            Some(OnEmpty::Stop) | None => {
+                self.calls[slot as usize].ticket = 0;
+                self.leave(now, slot, Reason::BudgetEmpty { granted, allowed })
+            }
+        }
     }
 
     /// Attempts are out: a hedge, where one is due and every part of it is free (rule J1).

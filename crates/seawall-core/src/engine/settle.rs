@@ -4,7 +4,7 @@ use super::Engine;
 use crate::breaker::Evidence;
 use crate::call::{Attempt, Call, Met, State};
 use crate::cooldown::Cooled;
-use crate::gate::Chain;
+use crate::gate::{CHAIN_MAX, Chain};
 use crate::outcome::{Cause, Outcome, Report, Sent, Usage};
 use crate::time::Instant;
 use crate::trace::{Held, What};
@@ -53,6 +53,14 @@ impl Engine {
         };
         self.permits_out -= 1;
         let chain = attempt.chain;
+        if let Outcome::Failed {
+            cause: Cause::Request,
+            ..
+        } = report.outcome
+        {
+            // It was refused here and never left: that earns nobody a retry (rule G2).
+            attempt.original_at = [false; CHAIN_MAX];
+        }
         let mut gave = self.leave_gates(now, &attempt, &chain);
         gave = gave.and(self.judge_health(now, &mut attempt, &chain, evidence(&report)));
         if report.resent {
@@ -176,6 +184,7 @@ impl Engine {
                 let (hints, backoff) = (call.policy.hints, call.policy.backoff);
                 let quota = chain.quota();
                 let gate = &mut self.gates[quota as usize];
+                let before = gate.cooldown.not_before();
                 let cooled = match (hint, report.outcome) {
                     (Some(hint), _) if hint.cools => gate.cooldown.hint(now, hint.wait, &hints),
                     (None, Outcome::Throttled { .. }) => gate.cooldown.silent(now, &backoff),
@@ -190,6 +199,22 @@ impl Engine {
                     }
                     Cooled::WentOn | Cooled::Not => {}
                 }
+                if self.gates[quota as usize].cooldown.not_before() > before {
+                    self.tell_line(now, quota);
+                }
+            }
+        }
+    }
+
+    /// Wakes those in gate `number`'s queue for whom it cools longer than they would wait (rule C6).
+    fn tell_line(&mut self, now: Instant, number: u32) {
+        let cooling = self.gates[number as usize].cooldown.left(now);
+        let mut next = self.gates[number as usize].queue.head();
+        while let Some(slot) = next {
+            next = self.gates[number as usize].queue.behind(&self.links, slot);
+            let call = &self.calls[slot as usize];
+            if call.is_outlasted_by(now, cooling) {
+                self.agenda.make_ready(slot);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Promises of the engine that need more gates, or more exact moments, than a trace script has words for.
 
+mod credit;
 mod moves;
 mod places;
 

@@ -369,7 +369,7 @@ fn a_broken_upstream_is_probed_by_one() {
             610ms    call 2 #1@0 attempts-spent: the one attempt that the policy allows was made
             6200ms   gate 0 breaker half-opened
             6200ms   call 3 #1@0 probe  +place+probe
-            6210ms   call 4 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 1m6s
+            6210ms   call 4 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 5s
             6250ms   gate 0 breaker closed
             6250ms   call 3 #1@0 met answer  -place+probe
             6250ms   call 3 #1@0 succeeded: the call has its answer

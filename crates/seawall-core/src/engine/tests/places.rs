@@ -110,3 +110,94 @@ fn an_attempt_gives_back_what_it_took_though_its_gate_has_other_parents_now() {
         assert_eq!(desk.engine.load(gate).in_flight, 0);
     }
 }
+
+/// A gate whose breaker is half-open as soon as somebody asks.
+fn half_open(desk: &mut Desk, probes: u32, on_open: OnOpen) -> [Candidate; 1] {
+    let broken = plain().edit_breaker(|b| b.consecutive(1).probes(probes).on_open(on_open));
+    let gate = [Candidate::at(desk.gate(broken, &[]))];
+    for wait in [0, 600] {
+        desk.pass(ms(wait));
+        let call = desk.begin(&gate);
+        let permit = desk.sent(call);
+        desk.settle(permit, failed(500, Sent::Maybe));
+        desk.engine.end(desk.now, call);
+    }
+    desk.pass(Duration::from_secs(6));
+    gate
+}
+
+#[test]
+fn a_probe_holds_its_slot_as_long_as_its_attempt_may_run() {
+    // Could break if the lease ends with the first byte's limit, and the body takes longer (rule H6).
+    let mut desk = Desk::new(plain().deadline(Duration::from_secs(300)));
+    let gate = half_open(&mut desk, 1, OnOpen::Fail);
+    let probe = desk.begin(&gate);
+    let permit = desk.sent(probe);
+    for _ in 0..299 {
+        desk.pass(Duration::from_secs(1));
+        let other = desk.begin(&gate);
+        assert_eq!(desk.told(other), "breaker-open", "at {:?}", desk.now);
+    }
+    desk.answer(permit);
+    let other = desk.begin(&gate);
+    drop(desk.sent(other));
+}
+
+#[test]
+fn a_call_waits_for_a_probe_that_is_out_though_its_lease_outlasts_the_call() {
+    // Could break if the end of the lease were taken for the earliest time at which a probe may go.
+    let mut desk = Desk::new(plain().deadline(Duration::from_secs(300)));
+    let gate = half_open(&mut desk, 1, OnOpen::Wait);
+    let probe = desk.begin(&gate);
+    let permit = desk.sent(probe);
+    let now = desk.now;
+    let call = desk.begin_as(&gate, |spec| spec.deadline = now.after(Duration::from_secs(30)));
+    assert_eq!(desk.told(call), "breaker-wait");
+    desk.answer(permit);
+    assert_eq!(desk.serve()[0].call(), call);
+}
+
+#[test]
+fn those_who_wait_are_told_at_once_of_a_cool_down_that_is_too_long_for_them() {
+    // Could break if only the first in the queue, or only who comes later, hears of it (rule C6).
+    let mut desk = Desk::new(plain());
+    let main = [Candidate::at(desk.gate(plain().concurrency(Some(1)), &[]))];
+    let first = desk.begin(&main);
+    let permit = desk.sent(first);
+    let calls: Vec<CallId> = (0..3).map(|_| desk.begin(&main)).collect();
+    for call in &calls {
+        assert_eq!(desk.told(*call), "queued");
+    }
+    desk.settle(permit, throttled(Duration::from_secs(3_600)));
+    let mut woken = Vec::new();
+    while let Some(call) = desk.engine.woken(desk.now) {
+        woken.push(call);
+        assert_eq!(desk.told(call), "cooling-down");
+        let ended = desk.poll(call);
+        assert!(matches!(
+            ended.action,
+            Action::Finish {
+                retry_at: Some(_),
+                ..
+            }
+        ));
+    }
+    assert_eq!(woken, calls);
+}
+
+#[test]
+fn a_breaker_that_closes_with_care_gives_no_more_than_a_throttle_left() {
+    // Could break if the second squeeze of a gate forgot the first.
+    let mut desk = Desk::new(plain());
+    let gate = half_open(&mut desk, 3, OnOpen::Fail);
+    for _ in 0..2 {
+        let call = desk.begin(&gate);
+        let permit = desk.sent(call);
+        desk.settle(permit, throttled(ms(10)));
+        desk.pass(Duration::from_secs(3));
+    }
+    let first = desk.begin(&gate);
+    drop(desk.sent(first));
+    let second = desk.begin(&gate);
+    assert_eq!(desk.told(second), "queued");
+}

@@ -1,0 +1,88 @@
+//! Who gets credit where several budgets stand in a row (rules G2 to G5).
+
+use super::*;
+use crate::outcome::Cause;
+use crate::policy::OnEmpty;
+
+fn saving() -> PolicyBuilder {
+    plain().edit_budget(|b| b.ratio_per_mille(0).floor_milli(100).on_empty(OnEmpty::Wait))
+}
+
+/// A call at `gate` that has failed once and was told this.
+#[track_caller]
+fn failed_call(desk: &mut Desk, gate: GateId, told: &str) -> CallId {
+    let call = desk.begin(&[Candidate::at(gate)]);
+    let permit = desk.sent(call);
+    desk.settle(permit, failed(500, Sent::No));
+    assert_eq!(desk.told(call), told);
+    call
+}
+
+#[test]
+fn a_new_extra_passes_nobody_who_waits_for_the_same_parent() {
+    // Could break if a call stands in the line of its own gate alone, while its parent gives credit to whoever asks.
+    let mut desk = Desk::new(plain());
+    let all = desk.gate(saving(), &[]);
+    let (main, side) = (desk.gate(saving(), &[all]), desk.gate(plain(), &[all]));
+    let first = failed_call(&mut desk, main, "backing-off");
+    // `main` and its parent have granted one extra each: this waits for both.
+    let waits = failed_call(&mut desk, main, "budget-wait");
+    desk.pass(ms(1));
+    // And these for the parent alone.
+    let late = failed_call(&mut desk, side, "budget-wait");
+    let later = failed_call(&mut desk, side, "budget-wait");
+    desk.engine.end(desk.now, first);
+    let mut order = Vec::new();
+    for _ in 0..60 {
+        desk.pass(Duration::from_secs(1));
+        for permit in desk.serve() {
+            order.push(permit.call());
+            desk.answer(permit);
+        }
+    }
+    assert_eq!(order, [waits, late, later]);
+}
+
+#[test]
+fn an_attempt_that_was_refused_here_is_no_original() {
+    // Could break if a call that never left this process gave others the credit for a retry (rule G2).
+    let mut desk = Desk::new(plain());
+    let main = desk.gate(
+        plain().edit_budget(|b| b.ratio_per_mille(1_000).floor_milli(0)),
+        &[],
+    );
+    for _ in 0..5 {
+        let call = desk.begin(&[Candidate::at(main)]);
+        let permit = desk.sent(call);
+        let outcome = Outcome::Failed {
+            cause: Cause::Request,
+            sent: Sent::No,
+            hint: None,
+        };
+        desk.settle(permit, Report::of(outcome));
+        assert_eq!(desk.told(call), "refused");
+    }
+    let call = desk.begin_as(&[Candidate::at(main)], |spec| spec.nth = 2);
+    assert_eq!(desk.told(call), "budget-empty");
+}
+
+#[test]
+fn credit_that_ran_out_while_a_retry_stood_in_line_is_waited_for() {
+    // Could break if a policy that waits for credit ends a call that finds none only because it queued elsewhere.
+    let mut desk = Desk::new(plain().backoff_base(Duration::from_secs(2)));
+    let (main, spare) = (desk.gate(saving(), &[]), desk.gate(plain(), &[]));
+    let call = desk.begin(&[Candidate::at(main), Candidate::at(spare)]);
+    let permit = desk.sent(call);
+    desk.settle(permit, failed(500, Sent::No));
+    let permit = desk.sent(call);
+    assert_eq!(permit.candidate(), 1);
+    desk.settle(permit, throttled(Duration::from_secs(30)));
+    // It goes back to `main`, where it will be an extra; meanwhile another call takes the credit that there is.
+    assert_eq!(desk.told(call), "backing-off");
+    failed_call(&mut desk, main, "backing-off");
+    desk.pass(Duration::from_secs(2));
+    assert_eq!(desk.told(call), "budget-wait");
+    desk.pass(Duration::from_secs(9));
+    let permits = desk.serve();
+    assert!(permits.iter().any(|permit| permit.call() == call));
+}
