@@ -350,7 +350,21 @@ impl Engine {
         reason: Reason,
         retry_at: Option<Instant>,
     ) -> Option<Verdict> {
-        let gave = self.leave_queues(now, slot).and(self.give_charges(now, slot));
+        self.finish_giving(now, slot, reason, retry_at, Held::NOTHING)
+    }
+
+    /// As `finish`, of a call that has just given back `gave`.
+    fn finish_giving(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        reason: Reason,
+        retry_at: Option<Instant>,
+        gave: Held,
+    ) -> Option<Verdict> {
+        let gave = gave
+            .and(self.leave_queues(now, slot))
+            .and(self.give_charges(now, slot));
         let call = &mut self.calls[slot as usize];
         let unknown = call.unknown();
         let retry_at = retry_at.or_else(|| {

@@ -406,11 +406,7 @@ impl Engine {
     pub(super) fn send(&mut self, now: Instant, slot: u32, leg: u16, beside: Beside) -> Option<Verdict> {
         let (paid, gave) = match self.ready_to_pay(now, slot, leg) {
             Ok(paid) => paid,
-            Err((gate, empty)) => {
-                let Empty { granted, allowed } = empty;
-                let reason = Reason::BudgetEmpty { granted, allowed };
-                return self.unpaid(now, slot, leg, gate, reason);
-            }
+            Err((gate, empty, gave)) => return self.unpaid(now, slot, leg, gate, empty, gave),
         };
         let call = &self.calls[slot as usize];
         let mut role = if matches!(beside, Beside::First(_)) {
@@ -537,14 +533,21 @@ impl Engine {
 
     /// Makes sure that a send at `leg` is paid for where it is an extra (rules G2, G3, K1).
     /// Says what was taken for it and what an earlier candidate's charge gave back.
-    fn ready_to_pay(&mut self, now: Instant, slot: u32, leg: u16) -> Result<(Held, Held), (u32, Empty)> {
+    fn ready_to_pay(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        leg: u16,
+    ) -> Result<(Held, Held), (u32, Empty, Held)> {
         let call = &self.calls[slot as usize];
         if call.charged.is_some_and(|(charged, _)| charged == leg) || (call.sends == 0 && call.nth == 1) {
             return Ok((Held::NOTHING, Held::NOTHING));
         }
         let gave = self.give_charges(now, slot);
-        let took = self.charge(now, slot, leg)?;
-        Ok((took, gave))
+        match self.charge(now, slot, leg) {
+            Ok(took) => Ok((took, gave)),
+            Err((gate, empty)) => Err((gate, empty, gave)),
+        }
     }
 
     /// Charges a send at `leg` at every gate where it is an extra: all or none. Says which gate had no credit.

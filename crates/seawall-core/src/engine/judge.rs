@@ -209,18 +209,22 @@ impl Engine {
         slot: u32,
         leg: u16,
         gate: u32,
-        reason: Reason,
+        Empty { granted, allowed }: Empty,
+        gave: Held,
     ) -> Option<Verdict> {
         let call = &self.calls[slot as usize];
         let budget = self.gates[gate as usize].budget.as_ref();
         match budget.map(|budget| budget.on_empty()) {
             Some(OnEmpty::Wait) if call.sends > 0 => {
-                let gave = self.leave_queues(now, slot);
+                let gave = gave.and(self.leave_queues(now, slot));
                 let call = &mut self.calls[slot as usize];
                 (call.at, call.ticket) = (leg, 0);
                 self.stand_for_credit(now, slot, gate, now, gave)
             }
-            Some(OnEmpty::Wait | OnEmpty::Stop) | None => self.finish(now, slot, reason, None),
+            Some(OnEmpty::Wait | OnEmpty::Stop) | None => {
+                let reason = Reason::BudgetEmpty { granted, allowed };
+                self.finish_giving(now, slot, reason, None, gave)
+            }
         }
     }
 
@@ -257,7 +261,7 @@ impl Engine {
         let call = &self.calls[slot as usize];
         let give_up = call.deadline.before(call.policy.timeouts.min_attempt);
         let (at, is_first) = (call.at, self.gates[gate as usize].savers.head() == Some(slot));
-        if is_first {
+        if is_first && now <= give_up {
             match self.charge(now, slot, at) {
                 Ok(took) => {
                     let gave = self.leave_queues(now, slot);

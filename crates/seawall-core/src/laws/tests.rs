@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4_000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 20_000, ..ProptestConfig::default() })]
 
     #[test]
     fn whatever_callers_and_servers_do_no_law_breaks(bytes in proptest::collection::vec(any::<u8>(), 0..1_200)) {

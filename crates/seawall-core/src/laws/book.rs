@@ -1,0 +1,457 @@
+//! What the world knows by itself, and every law held against it.
+
+use crate::call::{Candidate, DedupId};
+use crate::facts::Replay;
+use crate::outcome::{Cause, Outcome, Report, Sent};
+use crate::policy::{GatePolicy, LongHint, PROBE_LEASE_SLACK, Policy};
+use crate::reason::Reason;
+use crate::time::{Duration, Instant};
+use crate::trace::{Event, Held, What};
+use crate::verdict::Permit;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+/// Parent, quota, and the three upstreams.
+pub(super) const GATES: usize = 5;
+
+/// By upstream: the gates that its attempts pass, and the one that cools.
+const CHAINS: [(&[usize], usize); 3] = [(&[2, 0, 1], 1), (&[3, 0, 1], 1), (&[4], 4)];
+
+/// A set of gates.
+type Gates = [bool; GATES];
+
+pub(super) struct Book {
+    policy: Policy,
+    policies: [GatePolicy; GATES],
+    prompt: bool,
+    calls: BTreeMap<u64, Known>,
+    extras: [Vec<Instant>; GATES],
+    originals: [Vec<Instant>; GATES],
+    cools_until: [Instant; GATES],
+    turns: u64,
+    broken: Option<String>,
+}
+
+/// A call as its caller gave it.
+pub(super) struct Begun<'a> {
+    pub(super) route: &'a [Candidate],
+    /// The upstream of its first candidate; the others follow.
+    pub(super) first: usize,
+    pub(super) replay: Replay,
+    pub(super) deadline: Instant,
+    pub(super) once: bool,
+    pub(super) nth: u32,
+    pub(super) tokens_in: u32,
+}
+
+struct Known {
+    route: Vec<Candidate>,
+    first: usize,
+    replay: Replay,
+    deadline: Instant,
+    once: bool,
+    tokens_in: u32,
+    sends: u32,
+    visited: Gates,
+    /// Attempts that are out.
+    out: BTreeMap<u32, Flown>,
+    /// What its next send was charged.
+    pending: Option<Extra>,
+    acted_in: Option<DedupId>,
+    committed: bool,
+    finished: bool,
+    /// By upstream: what the server said.
+    not_before: [Instant; 3],
+    /// Since when, in order, it stands in a queue or a line.
+    stands: Stands,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Stands {
+    Nowhere,
+    InQueue(u64),
+    ForCredit(u64),
+}
+
+struct Flown {
+    upstream: usize,
+    /// The gates where it is an original.
+    original_at: Gates,
+    charge: Option<Extra>,
+    /// Until when it holds a probe's slot.
+    probe_until: Option<Instant>,
+}
+
+/// One extra: when it was charged, and at which gates.
+#[derive(Clone, Copy)]
+struct Extra {
+    at: Instant,
+    gates: Gates,
+}
+
+impl Book {
+    pub(super) fn new(policy: Policy, policies: [GatePolicy; GATES], prompt: bool) -> Self {
+        Self {
+            policy,
+            policies,
+            prompt,
+            calls: BTreeMap::new(),
+            extras: Default::default(),
+            originals: Default::default(),
+            cools_until: [Instant::START; GATES],
+            turns: 0,
+            broken: None,
+        }
+    }
+
+    pub(super) fn break_law(&mut self, law: &str) {
+        self.broken.get_or_insert_with(|| law.to_string());
+    }
+
+    pub(super) const fn is_broken(&self) -> bool {
+        self.broken.is_some()
+    }
+
+    pub(super) const fn broken(&mut self) -> Option<String> {
+        self.broken.take()
+    }
+
+    pub(super) const fn concurrency(&self, gate: usize) -> Option<u32> {
+        self.policies[gate].limits().concurrency()
+    }
+
+    pub(super) fn begin(&mut self, begun: &Begun<'_>) -> u64 {
+        let number = self.calls.len() as u64 + 1;
+        let known = Known {
+            route: begun.route.to_vec(),
+            first: begun.first,
+            replay: begun.replay,
+            deadline: begun.deadline,
+            once: begun.once,
+            tokens_in: begun.tokens_in,
+            sends: 0,
+            visited: [begun.nth > 1; GATES],
+            out: BTreeMap::new(),
+            pending: None,
+            acted_in: None,
+            committed: false,
+            finished: false,
+            not_before: [Instant::START; 3],
+            stands: Stands::Nowhere,
+        };
+        self.calls.insert(number, known);
+        number
+    }
+
+    fn call(&mut self, number: u64) -> &mut Known {
+        self.calls.get_mut(&number).expect("every call is known")
+    }
+
+    pub(super) fn settled(&mut self, now: Instant, number: u64, permit: &Permit, report: &Report) {
+        let candidate = permit.candidate();
+        let believes = self.policy.call.hints().long() == LongHint::Stop;
+        let call = self.call(number);
+        let upstream = call.first + candidate;
+        if let Outcome::Failed {
+            sent: Sent::Maybe, ..
+        } = report.outcome
+        {
+            call.acted_in = Some(call.route[candidate].dedup);
+        }
+        if let Some(hint) = report.outcome.hint()
+            && believes
+        {
+            let until = now.after(hint.wait);
+            call.not_before[upstream] = call.not_before[upstream].max(until);
+            if hint.cools {
+                let cools = &mut self.cools_until[CHAINS[upstream].1];
+                *cools = (*cools).max(until);
+            }
+        }
+        if let Outcome::Failed {
+            cause: Cause::Request,
+            ..
+        } = report.outcome
+        {
+            // Never left: no original.
+            if let Some(flown) = self.call(number).out.get_mut(&permit.attempt()) {
+                flown.original_at = [false; GATES];
+            }
+        }
+    }
+
+    pub(super) fn abandoned(&mut self, number: u64, candidate: usize, sent: Sent) {
+        let call = self.call(number);
+        if sent == Sent::Maybe {
+            call.acted_in = Some(call.route[candidate].dedup);
+        }
+    }
+
+    pub(super) fn committed(&mut self, number: u64) {
+        self.call(number).committed = true;
+    }
+
+    pub(super) fn verify(&mut self, event: &Event) {
+        match event.what {
+            What::Sent(_) => self.verify_send(event),
+            What::Waits(reason, until) => self.verify_wait(event, reason, until),
+            What::Finished(..) => {
+                self.uncount_pending(event);
+                let call = self.call(event.call);
+                call.stands = Stands::Nowhere;
+                if core::mem::replace(&mut call.finished, true) {
+                    self.break_law("a call ended twice");
+                }
+            }
+            What::Committed => {
+                let call = self.call(event.call);
+                if let Some(flown) = call.out.get_mut(&event.attempt) {
+                    flown.probe_until = None;
+                }
+            }
+            What::Met(_) | What::Abandoned(_) => match self.call(event.call).out.remove(&event.attempt) {
+                Some(flown) => {
+                    self.count_original(event.at, flown.original_at);
+                    if event.gave.has(Held::CHARGE) {
+                        self.uncount_extra(flown.charge);
+                    }
+                }
+                None => self.break_law("an attempt ended that was not out"),
+            },
+            What::Left => {
+                let call = self.call(event.call);
+                call.stands = Stands::Nowhere;
+                for flown in core::mem::take(&mut call.out).into_values() {
+                    self.count_original(event.at, flown.original_at);
+                }
+                self.uncount_pending(event);
+            }
+            What::Resent | What::Breaker(..) | What::Cooling(..) | What::Latched(..) => {}
+            What::Lost(_) => self.break_law("an event was lost"),
+        }
+    }
+
+    /// Law 4, and who stands where.
+    fn verify_wait(&mut self, event: &Event, reason: Reason, until: Instant) {
+        self.uncount_pending(event);
+        if event.took.has(Held::CHARGE) {
+            self.count_extra(event);
+        }
+        let policy = self.policy.call;
+        let turn = self.turns + 1;
+        let call = self.call(event.call);
+        let length = until.since(event.at);
+        let mut law = None;
+        if until > call.deadline.max(event.at) {
+            law = Some("a wait ends past the deadline");
+        }
+        let asked_until = call.not_before.iter().max().copied().unwrap_or(Instant::START);
+        let cap = policy.backoff().cap().up_to_millis();
+        let spread = Duration::from_secs(1);
+        match reason {
+            Reason::BackingOff { .. } | Reason::ServerAsked { .. } => {
+                if until.after(policy.timeouts().min_attempt()) > call.deadline {
+                    law = Some("a wait leaves no time for the attempt");
+                }
+                let clamps = policy.hints().long() == LongHint::Clamp;
+                if length > cap && !clamps && until > asked_until.after(spread) {
+                    law = Some("a delay is above the cap, and nobody asked for it");
+                }
+            }
+            _ => {}
+        }
+        match (call.stands, reason) {
+            (Stands::ForCredit(_), Reason::BudgetWait { .. }) => {}
+            (_, Reason::BudgetWait { .. }) => call.stands = Stands::ForCredit(turn),
+            // A ticket is kept from queue to queue, until the call is sent.
+            (Stands::InQueue(_), _) => {}
+            (_, _) if event.took.has(Held::TURN) => call.stands = Stands::InQueue(turn),
+            (_, _) => call.stands = Stands::Nowhere,
+        }
+        self.turns = turn;
+        if let Some(law) = law {
+            self.break_law(law);
+        }
+    }
+
+    fn verify_send(&mut self, event: &Event) {
+        self.uncount_pending(event);
+        if event.took.has(Held::CHARGE) {
+            self.count_extra(event);
+        }
+        let candidate = usize::from(event.candidate);
+        let total = self.policy.call.timeouts().total();
+        let call = self.call(event.call);
+        let upstream = call.first + candidate;
+        let lease = event.at.after(total.unwrap_or(Duration::MAX)).min(call.deadline);
+        let flown = Flown {
+            upstream,
+            original_at: core::array::from_fn(|gate| {
+                CHAINS[upstream].0.contains(&gate) && !core::mem::replace(&mut call.visited[gate], true)
+            }),
+            charge: call.pending.take(),
+            probe_until: event
+                .took
+                .has(Held::PROBE)
+                .then(|| lease.after(PROBE_LEASE_SLACK)),
+        };
+        call.sends += 1;
+        let law = self.send_law(event, candidate, upstream);
+        self.verify_order(event, candidate, upstream);
+        let call = self.call(event.call);
+        call.stands = Stands::Nowhere;
+        call.out.insert(event.attempt, flown);
+        if let Some(law) = law {
+            self.break_law(law);
+        }
+        self.verify_probes(event.at, upstream);
+    }
+
+    /// Laws 3, 4 and 6, and how often and where a call is sent at the most.
+    fn send_law(&mut self, event: &Event, candidate: usize, upstream: usize) -> Option<&'static str> {
+        let policy = self.policy.call;
+        let cools_until = self.cools_until[CHAINS[upstream].1];
+        let call = self.call(event.call);
+        let to = call.route[candidate];
+        if call.committed {
+            return Some("a call was sent again after its commit");
+        }
+        if call.finished {
+            return Some("a call was sent after its end");
+        }
+        if call.once && call.sends > 1 {
+            return Some("a body was sent again that was gone");
+        }
+        if to.window > 0 && call.tokens_in > to.window {
+            return Some("a prompt was sent to a window that it does not fit");
+        }
+        // What is out may act at any moment.
+        let out = call
+            .out
+            .values()
+            .map(|flown| call.route[flown.upstream - call.first].dedup);
+        let may_have_acted: Vec<DedupId> = out.chain(call.acted_in).collect();
+        let honours = candidate == 0 || to.honours_keys;
+        match call.replay {
+            Replay::Idempotent | Replay::Declared => {}
+            Replay::Unsafe if may_have_acted.is_empty() => {}
+            Replay::Unsafe => return Some("an unsafe write that may have acted was sent again"),
+            Replay::Keyed if may_have_acted.iter().all(|domain| honours && *domain == to.dedup) => {}
+            Replay::Keyed => return Some("a keyed write that may have acted was sent where its key is none"),
+        }
+        if event.at >= call.deadline {
+            return Some("an attempt began at or after the deadline");
+        }
+        if event.at < call.not_before[upstream] {
+            return Some("an attempt began before the server's stated time");
+        }
+        if event.at < cools_until {
+            return Some("an attempt began in a cool-down");
+        }
+        if policy.throttled_counts() && call.sends > 1 + policy.retries() + policy.fallbacks() {
+            return Some("more sends than 1 + retries + fallbacks");
+        }
+        None
+    }
+
+    /// Law 2: probes whose lease runs.
+    fn verify_probes(&mut self, now: Instant, upstream: usize) {
+        let out = self.calls.values().flat_map(|call| call.out.values());
+        let probes = out
+            .filter(|flown| flown.upstream == upstream && flown.probe_until.is_some_and(|until| now < until));
+        let probes = probes.count();
+        let most = self.policy.gate.breaker().map_or(0, |breaker| breaker.probes());
+        if probes > most as usize {
+            let law = format!("{probes} probes of upstream {upstream} are in flight, {most} may be");
+            self.break_law(&law);
+        }
+    }
+
+    /// First come, first served, among calls that can go to this upstream only.
+    fn verify_order(&mut self, event: &Event, candidate: usize, upstream: usize) {
+        let charged = event.took.has(Held::CHARGE);
+        let call = &self.calls[&event.call];
+        if !self.prompt || call.route.len() > 1 {
+            return;
+        }
+        let mine = call.stands;
+        let passed = |other: &&Known| {
+            let alike = other.route.len() == 1
+                && other.first == upstream
+                && other.route[0].credential == call.route[candidate].credential
+                && other.replay != Replay::Unsafe;
+            alike
+                && match (other.stands, mine) {
+                    (Stands::Nowhere, _) => false,
+                    (Stands::InQueue(theirs), Stands::InQueue(mine)) => theirs < mine,
+                    (Stands::InQueue(_), Stands::Nowhere | Stands::ForCredit(_)) => true,
+                    (Stands::ForCredit(_), _) => charged,
+                }
+        };
+        if self.calls.values().any(|other| passed(&other)) {
+            self.break_law("a call passed one that waits where it waited");
+        }
+    }
+
+    /// Law 1.
+    fn count_extra(&mut self, event: &Event) {
+        let call = self.call(event.call);
+        let chain = CHAINS[call.first + usize::from(event.candidate)].0;
+        let visited = call.visited;
+        let gates: Gates = core::array::from_fn(|gate| chain.contains(&gate) && visited[gate]);
+        for (gate, charged) in gates.into_iter().enumerate() {
+            let Some(budget) = self.policies[gate].budget() else {
+                continue;
+            };
+            if !charged {
+                continue;
+            }
+            self.extras[gate].push(event.at);
+            // The window ends now and does not hold its own beginning; time has one, which it does hold.
+            let window = budget.window();
+            let within =
+                |at: &&Instant| event.at.since(**at) < window || window > event.at.since(Instant::START);
+            let granted = self.extras[gate].iter().filter(within).count() as u128;
+            let originals = self.originals[gate]
+                .iter()
+                .filter(|at| event.at.since(**at) <= window)
+                .count() as u128;
+            let floor = u128::from(budget.floor_milli()) * u128::from(window.as_nanos()) / 1_000_000_000;
+            if granted * 1_000 > floor + u128::from(budget.ratio_per_mille()) * originals {
+                let law = format!("gate {gate} granted {granted} extras for {originals} originals");
+                self.break_law(&law);
+            }
+        }
+        self.call(event.call).pending = Some(Extra { at: event.at, gates });
+    }
+
+    /// What the call's next send was charged went back, where this event says so.
+    fn uncount_pending(&mut self, event: &Event) {
+        if event.gave.has(Held::CHARGE) {
+            let pending = self.call(event.call).pending.take();
+            self.uncount_extra(pending);
+        }
+    }
+
+    fn uncount_extra(&mut self, extra: Option<Extra>) {
+        let Some(extra) = extra else {
+            self.break_law("a charge was given back that was never taken");
+            return;
+        };
+        for (gate, charged) in extra.gates.into_iter().enumerate() {
+            if charged && let Some(place) = self.extras[gate].iter().position(|at| *at == extra.at) {
+                self.extras[gate].remove(place);
+            }
+        }
+    }
+
+    fn count_original(&mut self, at: Instant, original_at: Gates) {
+        for (gate, original) in original_at.into_iter().enumerate() {
+            if original {
+                self.originals[gate].push(at);
+            }
+        }
+    }
+}
