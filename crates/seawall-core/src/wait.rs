@@ -127,3 +127,6 @@ impl WaitPlan {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,9 @@
 
 mod credit;
 mod moves;
+mod order;
 mod places;
+mod words;
 
 use super::*;
 use crate::call::Candidate;
