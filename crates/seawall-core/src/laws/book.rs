@@ -371,7 +371,6 @@ impl Book {
 
     /// First come, first served, among calls that can go to this upstream only.
     fn verify_order(&mut self, event: &Event, candidate: usize, upstream: usize) {
-        let charged = event.took.has(Held::CHARGE);
         let call = &self.calls[&event.call];
         if !self.prompt || call.route.len() > 1 {
             return;
@@ -387,7 +386,7 @@ impl Book {
                     (Stands::Nowhere, _) => false,
                     (Stands::InQueue(theirs), Stands::InQueue(mine)) => theirs < mine,
                     (Stands::InQueue(_), Stands::Nowhere | Stands::ForCredit(_)) => true,
-                    (Stands::ForCredit(_), _) => charged,
+                    (Stands::ForCredit(_), _) => false,
                 }
         };
         if self.calls.values().any(|other| passed(&other)) {
@@ -395,8 +394,28 @@ impl Book {
         }
     }
 
+    /// Credit is for who waits for it before it is for who comes.
+    fn verify_credit_order(&mut self, event: &Event) {
+        let call = &self.calls[&event.call];
+        if !self.prompt || call.route.len() > 1 {
+            return;
+        }
+        let mine = match call.stands {
+            Stands::ForCredit(turn) => turn,
+            Stands::Nowhere | Stands::InQueue(_) => u64::MAX,
+        };
+        let passed = |other: &Known| match other.stands {
+            Stands::ForCredit(theirs) => other.route.len() == 1 && other.first == call.first && theirs < mine,
+            Stands::Nowhere | Stands::InQueue(_) => false,
+        };
+        if self.calls.values().any(passed) {
+            self.break_law("an extra passed one that waits for credit");
+        }
+    }
+
     /// Law 1.
     fn count_extra(&mut self, event: &Event) {
+        self.verify_credit_order(event);
         let call = self.call(event.call);
         let chain = CHAINS[call.first + usize::from(event.candidate)].0;
         let visited = call.visited;

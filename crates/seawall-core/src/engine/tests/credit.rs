@@ -86,3 +86,66 @@ fn credit_that_ran_out_while_a_retry_stood_in_line_is_waited_for() {
     let permits = desk.serve();
     assert!(permits.iter().any(|permit| permit.call() == call));
 }
+
+#[test]
+fn the_charge_of_a_retry_that_is_never_sent_goes_to_the_next_who_asks() {
+    // Could break if leaving gave back turns and places, and kept the extra (rule G2).
+    let mut desk = Desk::new(plain());
+    let main = desk.gate(
+        plain().edit_budget(|b| b.ratio_per_mille(0).floor_milli(100)),
+        &[],
+    );
+    for _ in 0..3 {
+        let call = failed_call(&mut desk, main, "backing-off");
+        failed_call(&mut desk, main, "budget-empty");
+        desk.engine.end(desk.now, call);
+    }
+}
+
+#[test]
+fn credit_that_comes_early_is_not_for_who_comes_late() {
+    // Could break if a new extra took the credit of the originals that ended before the line was asked again (G5).
+    let mut desk = Desk::new(plain());
+    let policy = plain().edit_budget(|b| b.ratio_per_mille(1_000).floor_milli(1).on_empty(OnEmpty::Wait));
+    let main = [Candidate::at(desk.gate(policy, &[]))];
+    let incoming = |spec: &mut Spec<'_>| spec.nth = 2;
+    let original = desk.begin(&main);
+    let permit = desk.sent(original);
+    desk.settle(permit, failed(500, Sent::No));
+    assert_eq!(desk.told(original), "backing-off");
+    desk.pass(Duration::from_secs(1));
+    let retry = desk.sent(original);
+    desk.settle(retry, failed(500, Sent::No));
+    assert_eq!(desk.told(original), "budget-wait");
+    let other = desk.begin(&main);
+    let permit = desk.sent(other);
+    desk.answer(permit);
+    let late = desk.begin_as(&main, incoming);
+    assert_eq!(desk.told(late), "budget-empty");
+    desk.pass(Duration::from_secs(1));
+    assert_eq!(desk.serve()[0].call(), original);
+}
+
+#[test]
+fn who_waits_at_another_gate_does_not_pass_who_waited_longer_for_the_parent() {
+    // Could break if a line looked at its own members alone: the one that is asked first would win (G5).
+    let mut desk = Desk::new(plain());
+    let all = desk.gate(saving(), &[]);
+    let main = desk.gate(saving(), &[all]);
+    let [one, other] = [(); 2].map(|()| desk.gate(plain(), &[all]));
+    failed_call(&mut desk, one, "backing-off");
+    let older = failed_call(&mut desk, other, "budget-wait");
+    // Its own gate has granted nothing for longer than the window that its parent still counts in.
+    let younger = failed_call(&mut desk, main, "budget-wait");
+    assert_eq!(
+        desk.told(older),
+        "budget-wait",
+        "asked last, and so asked again last"
+    );
+    let mut order = Vec::new();
+    for _ in 0..40 {
+        desk.pass(Duration::from_secs(1));
+        order.extend(desk.serve().iter().map(Permit::call));
+    }
+    assert_eq!(order[1..], [older, younger]);
+}

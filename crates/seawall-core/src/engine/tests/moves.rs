@@ -272,3 +272,21 @@ fn a_throttled_attempt_of_a_batch_does_not_count_wherever_the_call_goes_next() {
     desk.settle(permit, failed(500, Sent::No));
     assert_eq!(desk.told(call), "backing-off", "one retry is left");
 }
+
+#[test]
+fn a_call_comes_back_to_no_candidate_that_has_had_its_tries() {
+    // Could break if tries were counted only where the call is, and not where it goes (K1).
+    for (tries, told) in [(1, "backing-off"), (2, "retry")] {
+        let mut desk = Desk::new(plain().tries(tries).backoff_base(Duration::from_secs(2)));
+        let route = [at(desk.gate(plain(), &[]), 1), at(desk.gate(plain(), &[]), 2)];
+        let call = desk.begin(&route);
+        for candidate in [0, 1] {
+            let permit = desk.sent(call);
+            assert_eq!(permit.candidate(), candidate);
+            desk.pass(Duration::from_secs(3));
+            desk.settle(permit, failed(500, Sent::No));
+        }
+        let verdict = desk.poll(call);
+        assert_eq!(verdict.reason.code(), told);
+    }
+}

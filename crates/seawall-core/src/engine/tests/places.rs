@@ -201,3 +201,39 @@ fn a_breaker_that_closes_with_care_gives_no_more_than_a_throttle_left() {
     let second = desk.begin(&gate);
     assert_eq!(desk.told(second), "queued");
 }
+
+#[test]
+fn a_probe_that_is_dropped_frees_its_slot_at_once() {
+    // Could break if only a report gave the slot back: every caller who hangs up would keep it for a lease (H6).
+    let mut desk = Desk::new(plain());
+    let gate = half_open(&mut desk, 1, OnOpen::Fail);
+    for sent in [Sent::No, Sent::Maybe] {
+        let call = desk.begin(&gate);
+        let permit = desk.sent(call);
+        let other = desk.begin(&gate);
+        assert_eq!(desk.told(other), "breaker-open");
+        desk.engine
+            .abandon(desk.now, permit, sent, crate::outcome::Usage::NONE);
+        desk.engine.end(desk.now, call);
+    }
+    let call = desk.begin(&gate);
+    drop(desk.sent(call));
+}
+
+#[test]
+fn who_becomes_first_is_told_when_the_cool_down_ends() {
+    // Could break if only the call that was first when the cool-down began kept its time, and took it along.
+    let mut desk = Desk::new(plain());
+    let main = [Candidate::at(desk.gate(plain(), &[]))];
+    let first = desk.begin(&main);
+    let permit = desk.sent(first);
+    desk.settle(permit, throttled(ms(500)));
+    let [one, two] = [(); 2].map(|()| desk.begin(&main));
+    for call in [one, two] {
+        assert_eq!(desk.told(call), "cooling-down");
+    }
+    desk.engine.end(desk.now, one);
+    assert!(desk.serve().is_empty());
+    desk.pass(ms(500));
+    assert_eq!(desk.serve()[0].call(), two);
+}
