@@ -413,7 +413,10 @@ impl Pair {
                 Standing::AdmitsProbe => {
                     self.bench.attempt(Evidence::Success);
                 }
-                Standing::Refuses { retry_at } => self.bench.now = retry_at,
+                // A slot may be free later than it is worth asking.
+                Standing::Refuses { retry_at } => {
+                    self.bench.now = self.bench.breaker.next_change().unwrap_or(retry_at);
+                }
                 Standing::ForcedOpen => return Err(TestCaseError::fail("the latch was lifted")),
             }
         }

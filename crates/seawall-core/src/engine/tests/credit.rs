@@ -132,10 +132,10 @@ fn who_waits_at_another_gate_does_not_pass_who_waited_longer_for_the_parent() {
     let mut desk = Desk::new(plain());
     let all = desk.gate(saving(), &[]);
     let main = desk.gate(saving(), &[all]);
-    let [one, other] = [(); 2].map(|()| desk.gate(plain(), &[all]));
-    failed_call(&mut desk, one, "backing-off");
-    let older = failed_call(&mut desk, other, "budget-wait");
-    // Its own gate has granted nothing for longer than the window that its parent still counts in.
+    let side = desk.gate(plain(), &[all]);
+    failed_call(&mut desk, main, "backing-off");
+    // `main` and its parent have granted one extra each, and have the next one at the same instant.
+    let older = failed_call(&mut desk, side, "budget-wait");
     let younger = failed_call(&mut desk, main, "budget-wait");
     assert_eq!(
         desk.told(older),
