@@ -2,7 +2,8 @@
 //!
 //! What can go wrong: every call of a process learns of a limit by running into it on its own. So the hint of one
 //! throttled attempt holds for the whole quota, until the time that the server said and not a moment less. A server
-//! that throttles without a word is believed after the third time in a row.
+//! that throttles without a word is believed after the third time in a row; what was in flight together says it once,
+//! or a burst of calls would wait out the whole doubling at its first throttle.
 
 use crate::policy::{Backoff, Hints, LongHint};
 use crate::time::{Duration, Instant};
@@ -14,6 +15,8 @@ const SILENT_THROTTLES: u32 = 3;
 pub(crate) struct Cooldown {
     not_before: Instant,
     silent: u32,
+    /// When a silent throttle was last counted.
+    counted_at: Instant,
 }
 
 /// Whether a cool-down began or only went on.
@@ -44,9 +47,13 @@ impl Cooldown {
         self.hold(now, believed)
     }
 
-    /// The server throttled and did not say for how long.
-    pub(crate) fn silent(&mut self, now: Instant, backoff: &Backoff) -> Cooled {
+    /// The server throttled an attempt that began at `began`, and did not say for how long.
+    pub(crate) fn silent(&mut self, now: Instant, began: Instant, backoff: &Backoff) -> Cooled {
+        if self.silent > 0 && began < self.counted_at {
+            return Cooled::Not;
+        }
         self.silent = self.silent.saturating_add(1);
+        self.counted_at = now;
         let Some(doublings) = self.silent.checked_sub(SILENT_THROTTLES) else {
             return Cooled::Not;
         };
@@ -70,3 +77,6 @@ impl Cooldown {
         if cooling { Cooled::WentOn } else { Cooled::Began }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -187,7 +187,7 @@ impl Engine {
                 let before = gate.cooldown.not_before();
                 let cooled = match (hint, report.outcome) {
                     (Some(hint), _) if hint.cools => gate.cooldown.hint(now, hint.wait, &hints),
-                    (None, Outcome::Throttled { .. }) => gate.cooldown.silent(now, &backoff),
+                    (None, Outcome::Throttled { .. }) => gate.cooldown.silent(now, attempt.began, &backoff),
                     (Some(_) | None, _) => Cooled::Not,
                 };
                 match cooled {
