@@ -1,7 +1,7 @@
 //! Why: the one vocabulary of logs, metrics, response headers, pages, reports and tests.
 //!
 //! A [`Reason`] has a stable [`code`](Reason::code), never renamed and never reused, and carries the numbers that
-//! decided; its `Display` is a sentence for people. `docs/reference/reasons.md` is generated from [`CATALOGUE`].
+//! decided; its `Display` is a sentence for people, with times to the millisecond. `docs/reference/reasons.md` is generated from [`CATALOGUE`].
 
 use crate::time::Duration;
 use core::fmt;
@@ -139,7 +139,7 @@ pub enum Reason {
     KeyReused,
     /// A call with the same idempotency key is running.
     KeyInFlight,
-    /// The gateway is stopping.
+    /// The upstream was told to send nothing more.
     Draining,
     /// The answer is not what the caller asked for.
     AnswerUnfit,
@@ -354,8 +354,8 @@ pub const CATALOGUE: &[Entry] = &[
     entry(
         "draining",
         Stage::End,
-        "The gateway is stopping and takes no new calls.",
-        "Send to another instance.",
+        "The upstream was told to send nothing more, because its program is stopping.",
+        "Send through another instance, or later.",
     ),
     entry(
         "answer-unfit",
@@ -424,7 +424,7 @@ impl fmt::Display for Reason {
             Self::Probe => f.write_str("sending it to find out whether the upstream is back"),
             Self::Hedge => f.write_str("sending it a second time beside the slow first one"),
             Self::Fallback => f.write_str("sending it to another upstream"),
-            Self::BackingOff { wait } => write!(f, "waiting {wait} before the next attempt"),
+            Self::BackingOff { wait } => write!(f, "waiting {} before the next attempt", up(wait)),
             Self::ServerAsked {
                 asked,
                 wait,
@@ -432,7 +432,9 @@ impl fmt::Display for Reason {
             } => {
                 write!(
                     f,
-                    "the server asked for {asked}; waiting {wait}, and the whole gate with it"
+                    "the server asked for {}; waiting {}, and the whole gate with it",
+                    up(asked),
+                    up(wait)
                 )
             }
             Self::ServerAsked {
@@ -440,15 +442,18 @@ impl fmt::Display for Reason {
                 wait,
                 cools: false,
             } => {
-                write!(f, "the server asked for {asked}; waiting {wait}")
+                write!(f, "the server asked for {}; waiting {}", up(asked), up(wait))
             }
-            Self::CoolingDown { left } => write!(f, "the upstream said not before {left} from now"),
+            Self::CoolingDown { left } => write!(f, "the upstream said not before {} from now", up(left)),
+            Self::Queued { ahead: 1 } => f.write_str("waiting for a place behind 1 other"),
             Self::Queued { ahead } => write!(f, "waiting for a place behind {ahead} others"),
             Self::BreakerWait { left } => {
-                write!(f, "the upstream is broken; the next probe may go in {left}")
+                write!(f, "the upstream is broken; the next probe may go in {}", up(left))
             }
-            Self::BudgetWait { left } => write!(f, "the retry budget is empty; looking again in {left}"),
-            Self::RateWait { left } => write!(f, "the rate limit has room in {left}"),
+            Self::BudgetWait { left } => {
+                write!(f, "the retry budget is empty; looking again in {}", up(left))
+            }
+            Self::RateWait { left } => write!(f, "the rate limit has room in {}", up(left)),
             Self::Succeeded => f.write_str("the call has its answer"),
             Self::Refused { status: 0 } => {
                 f.write_str("the request was refused; the same request will fail again")
@@ -464,7 +469,8 @@ impl fmt::Display for Reason {
             Self::DeniedLatched { left } => {
                 write!(
                     f,
-                    "the credential was denied twice in a row; it is not used for another {left}"
+                    "the credential was denied twice in a row; it is not used for another {}",
+                    up(left)
                 )
             }
             Self::QuotaSpent => f.write_str("the money or quota is gone; waiting does not bring it back"),
@@ -478,27 +484,32 @@ impl fmt::Display for Reason {
                 write!(f, "all {sends} attempts that the policy allows were made")
             }
             Self::BudgetEmpty { granted, allowed } => {
+                let extras = if *granted == 1 { "extra" } else { "extras" };
                 write!(
                     f,
-                    "the retry budget is empty: {granted} extras in its window, {allowed} allowed"
+                    "the retry budget is empty: {granted} {extras} in its window, {allowed} allowed"
                 )
             }
             Self::ServerAskedTooLong { asked, max } => {
                 write!(
                     f,
-                    "the server asked for {asked}; the longest wait possible is {max}"
+                    "the server asked for {}; the longest wait possible is {}",
+                    up(asked),
+                    down(max)
                 )
             }
             Self::DeadlineTooNear { needs, left } => {
-                write!(f, "the next attempt needs {needs}, {left} is left")
+                write!(f, "the next attempt needs {}, {} is left", up(needs), down(left))
             }
-            Self::DeadlinePassed { deadline } => write!(f, "the deadline of {deadline} passed"),
+            Self::DeadlinePassed { deadline } => write!(f, "the deadline of {} passed", up(deadline)),
             Self::BreakerOpen { retry_in } => {
                 write!(
                     f,
-                    "the upstream is broken and not tried; the next probe may go in {retry_in}"
+                    "the upstream is broken and not tried; the next probe may go in {}",
+                    up(retry_in)
                 )
             }
+            Self::LimiterFull { queue: 1 } => f.write_str("1 call waits already"),
             Self::LimiterFull { queue } => write!(f, "{queue} calls wait already"),
             Self::BodyTooLarge => f.write_str("the body is too large to be kept for a second send"),
             Self::AlreadyStreaming => f.write_str("content was handed on before the failure"),
@@ -507,11 +518,21 @@ impl fmt::Display for Reason {
             Self::CostMax => f.write_str("the money cap has nothing left"),
             Self::KeyReused => f.write_str("the idempotency key was used before with another body"),
             Self::KeyInFlight => f.write_str("a call with the same idempotency key is running"),
-            Self::Draining => f.write_str("the gateway is stopping"),
+            Self::Draining => f.write_str("the upstream was told to send nothing more"),
             Self::AnswerUnfit => f.write_str("the answer is whole and not what was asked for"),
             Self::RowTooLarge => f.write_str("the row is larger than the limit"),
         }
     }
+}
+
+/// For people: a nanosecond decides and tells nobody anything.
+const fn up(length: &Duration) -> Duration {
+    length.up_to_millis()
+}
+
+/// The smaller side of a comparison: rounded the other way, so that what did not fit never looks as if it did.
+const fn down(length: &Duration) -> Duration {
+    Duration::from_millis(length.as_millis())
 }
 
 #[cfg(test)]

@@ -146,3 +146,48 @@ fn a_sentence_carries_its_numbers_and_has_no_full_stop() {
         assert_eq!(said.contains(|c: char| c.is_ascii_digit()), numbers, "{said}");
     }
 }
+
+#[test]
+fn a_sentence_counts_as_people_do() {
+    // Could break if a number were printed as it is kept: to the nanosecond, or one of something called several; or
+    // if both sides of a comparison were rounded up and looked the same.
+    use alloc::string::ToString;
+    let odd = Duration::from_nanos(5_098_896_787);
+    let least = Duration::from_nanos(5_098_896_786);
+    let told = [
+        (
+            Reason::BackingOff { wait: odd },
+            "waiting 5.099s before the next attempt",
+        ),
+        (
+            Reason::DeadlineTooNear {
+                needs: odd,
+                left: least,
+            },
+            "the next attempt needs 5.099s, 5.098s is left",
+        ),
+        (
+            Reason::ServerAskedTooLong {
+                asked: odd,
+                max: least,
+            },
+            "the server asked for 5.099s; the longest wait possible is 5.098s",
+        ),
+        (Reason::Queued { ahead: 1 }, "waiting for a place behind 1 other"),
+        (Reason::LimiterFull { queue: 1 }, "1 call waits already"),
+        (
+            Reason::BudgetEmpty {
+                granted: 1,
+                allowed: 1,
+            },
+            "the retry budget is empty: 1 extra in its window, 1 allowed",
+        ),
+        (
+            Reason::AttemptsSpent { sends: 1 },
+            "the one attempt that the policy allows was made",
+        ),
+    ];
+    for (reason, sentence) in told {
+        assert_eq!(reason.to_string(), sentence);
+    }
+}

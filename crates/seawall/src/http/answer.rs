@@ -374,7 +374,7 @@ impl Live {
                 format!("{place} had sent {received_bytes} bytes of the body when the total limit passed");
             (Broke::Timeout, detail)
         } else {
-            let idle = self.idle;
+            let idle = self.idle.up_to_millis();
             let detail = format!("{place} was silent for {idle} after {received_bytes} bytes of the body");
             (Broke::Idle, detail)
         };

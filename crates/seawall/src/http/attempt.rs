@@ -213,6 +213,10 @@ fn late_head(conn: &Conn, limits: &AttemptLimits, head_by: Instant, total_by: In
         Some(total) if head_by == total_by => total,
         Some(_) | None => limits.first_byte,
     };
-    let detail = format!("{} sent no whole head within {limit}", conn.place());
+    let detail = format!(
+        "{} sent no whole head within {}",
+        conn.place(),
+        limit.up_to_millis()
+    );
     Broken::headless(Broke::Timeout, conn, detail)
 }

@@ -29,7 +29,7 @@ pub(super) async fn connect(
         Protocol::Tls => Some(tls::server_name(place)?),
     };
     let late = |what: &str| {
-        let detail = format!("{what} {place} took longer than {limit}");
+        let detail = format!("{what} {place} took longer than {}", limit.up_to_millis());
         Broken::unsent(Broke::ConnectTimeout, detail)
     };
     let addresses = match within(clock, by, resolve(place)).await {

@@ -339,7 +339,7 @@ fn a_breaker_opens_between_two_polls() {
             560ms    gate 0 breaker opened until 5345.690579ms
             560ms    call 3 #1@0 met failed  -place
             560ms    call 3 #1@0 attempts-spent: the one attempt that the policy allows was made
-            610ms    call 1 #1@0 breaker-open: the upstream is broken and not tried; the next probe may go in 4.735690579s  -charge
+            610ms    call 1 #1@0 breaker-open: the upstream is broken and not tried; the next probe may go in 4.736s  -charge
         "#]],
     );
 }
@@ -406,7 +406,7 @@ fn a_probe_that_fails_opens_it_again() {
             6250ms   gate 0 breaker opened until 11517.7525ms
             6250ms   call 3 #1@0 met failed  -place+probe
             6250ms   call 3 #1@0 attempts-spent: the one attempt that the policy allows was made
-            6300ms   call 4 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 5.2177525s
+            6300ms   call 4 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 5.218s
         "#]],
     );
 }
