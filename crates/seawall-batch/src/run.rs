@@ -357,10 +357,11 @@ impl<'r, C: Caller> Runner<'r, C> {
 
     fn interrupted(&mut self) {
         self.end = End::Interrupted;
+        // Calls that only wait end at once: to name them all would promise a wait for answers that nobody asked for.
+        let in_flight = self.in_flight();
         self.ui.note(&format!(
-            "no more rows are begun; waiting up to {} s for {} in flight, Ctrl-C again stops at once",
-            GRACE.as_secs(),
-            self.calls.len()
+            "no more rows are begun; waiting up to {} s for {in_flight} in flight, Ctrl-C again stops at once",
+            GRACE.as_secs()
         ));
         self.drain(Some(clock::now() + GRACE));
     }
@@ -382,8 +383,7 @@ impl<'r, C: Caller> Runner<'r, C> {
     /// Abandons what is in flight; a call that ended in the meantime is kept.
     async fn let_go(&mut self) {
         self.drain(None);
-        let in_flight = self.caller.in_flight().unwrap_or(u64::MAX);
-        self.tally.let_go += in_flight.min(self.calls.len() as u64);
+        self.tally.let_go += self.in_flight();
         self.calls.abort_all();
         while let Some(joined) = self.calls.join_next().await {
             self.take(joined);
@@ -391,6 +391,12 @@ impl<'r, C: Caller> Runner<'r, C> {
         self.begun.clear();
         self.begun_bytes = 0;
         self.write();
+    }
+
+    /// Of the calls begun, those that are out; all of them where the caller does not know.
+    fn in_flight(&self) -> u64 {
+        let begun = self.calls.len() as u64;
+        self.caller.in_flight().map_or(begun, |out| out.min(begun))
     }
 
     fn snapshot(&mut self) -> Snapshot {
@@ -405,7 +411,7 @@ impl<'r, C: Caller> Runner<'r, C> {
             .next()
             .map(|begun| now.duration_since(begun.at));
         let begun = self.calls.len() as u64;
-        let in_flight = self.caller.in_flight().map_or(begun, |out| out.min(begun));
+        let in_flight = self.in_flight();
         Snapshot {
             done,
             total,

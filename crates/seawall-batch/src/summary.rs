@@ -207,8 +207,12 @@ impl fmt::Display for Summary {
         let tally = &self.tally;
         writeln!(
             f,
-            "{} rows: {} ok, {} failed, {} skipped, {} pending",
-            rows.total, rows.ok, rows.failed, rows.skipped, rows.pending
+            "{}: {} ok, {} failed, {} skipped, {} pending",
+            counted(rows.total, "row"),
+            rows.ok,
+            rows.failed,
+            rows.skipped,
+            rows.pending
         )?;
         if rows.resumed > 0 {
             writeln!(f, "  {} of them ended in an earlier run", rows.resumed)?;
@@ -245,7 +249,7 @@ impl fmt::Display for Summary {
             write!(f, "money: ${}", usd(tally.cost_microusd))?;
             match tally.unpriced {
                 0 => writeln!(f)?,
-                unpriced => writeln!(f, ", and {unpriced} calls without a known price")?,
+                unpriced => writeln!(f, ", and {} without a known price", counted(unpriced, "call"))?,
             }
         }
         for (code, length) in &tally.waited {
@@ -255,7 +259,7 @@ impl fmt::Display for Summary {
         if tally.unknown_writes > 0 {
             writeln!(
                 f,
-                "writes that may have acted: {}; see the ledger",
+                "writes that may have acted: {}; look after them: OUT.seawall/ledger.jsonl",
                 tally.unknown_writes
             )?;
         }
@@ -263,14 +267,21 @@ impl fmt::Display for Summary {
             let (path, line) = (warned.path.display(), warned.line);
             writeln!(
                 f,
-                "note: {}, {} times, first at {path}:{line} [{}]",
+                "note: {}, {}, first at {path}:{line} [{}]",
                 code.meaning(),
-                warned.count,
+                counted(warned.count, "time"),
                 code.code()
             )?;
         }
-        write!(f, "{} ({})", self.end.sentence(), self.elapsed)
+        let elapsed = self.elapsed.up_to_millis();
+        write!(f, "{} ({elapsed})", self.end.sentence())
     }
+}
+
+/// `1 row`, `2 rows`.
+fn counted(count: u64, one: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {one}{plural}")
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ fn people_and_programs_get_the_same_numbers() {
         attempts: 2 (2 first)
         failed: 1 refused
         tokens: 7 in, 3 out
-        money: $0.0015, and 1 calls without a known price
+        money: $0.0015, and 1 call without a known price
         waited: 500ms backing-off (all rows together)
         note: blank lines were passed over, 3 times, first at in.jsonl:7 [W_BLANK]
         interrupted; the same command goes on (1.5s)"#]]
@@ -85,6 +85,19 @@ fn people_and_programs_get_the_same_numbers() {
           }
         }"#]]
     .assert_eq(&format!("{:#}", summary().to_json()));
+}
+
+#[test]
+fn a_summary_counts_as_people_do() {
+    // Could break if one of something were called several, or a time printed to the nanosecond.
+    let mut summary = summary();
+    summary.rows.total = 1;
+    summary.elapsed = Duration::from_nanos(5_098_896_787);
+    summary.warnings.values_mut().for_each(|warned| warned.count = 1);
+    let text = summary.to_string();
+    assert!(text.starts_with("1 row: "), "{text}");
+    assert!(text.contains("passed over, 1 time, first at"), "{text}");
+    assert!(text.ends_with("goes on (5.099s)"), "{text}");
 }
 
 #[test]
