@@ -9,7 +9,7 @@ use seawall::http::Secret;
 use seawall::upstream::{Upstream, UpstreamBuilder, UpstreamError};
 use seawall_batch::input::AbsoluteUrls;
 use seawall_batch::{
-    Existing, Extras, Invalid, LiveCaller, Options, Progress, Screen, Shown, Ui as _, interrupts,
+    Existing, Extras, Invalid, LiveCaller, Options, Progress, Screen, Shown, Snapshot, Ui, interrupts,
 };
 use seawall_core::policy::{Policy, PolicyBuilder};
 use seawall_core::profile::Provider;
@@ -35,14 +35,15 @@ Examples:
   A real upstream, with its key from the environment:
     seawall batch prompts.jsonl -o real.jsonl --upstream https://api.example.com/v1 --credential-env MY_KEY
 
-Exit codes: 0 every row has its answer, 1 some failed, 2 bad input or usage, 3 the money is gone, 74 I/O,
-77 the key is refused, 130 interrupted. After 3, 74, 77 and 130 the same command goes on where it stopped.";
+Exit codes: 0 every row has its answer, 1 some failed or were left out, 2 bad input or usage, 3 the money is gone,
+70 the files hold what no run writes, 74 I/O, 77 the key is refused, 130 interrupted. After 3, 74, 77 and 130 the same
+command goes on where it stopped. Rows that failed are sent again once their lines are out of the error file.";
 
-/// Answer every row of JSONL files, once each, resumable.
+/// Answer every row of JSONL files once; the same command goes on after any stop.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// JSONL files: OpenAI batch rows, Anthropic batch rows, {"messages":…} or {"prompt":…}.
+    /// JSONL files, plain, gzip or zstd: OpenAI or Anthropic batch rows, {"custom_id","body"}, {"messages":…} or {"prompt":…}.
     #[arg(required = true, value_name = "IN")]
     inputs: Vec<PathBuf>,
     /// Where answers go; the state of the run stands beside it in OUT.seawall/.
@@ -54,13 +55,14 @@ pub(crate) struct Args {
     /// Where rows are sent: an address, or mock:steady or mock:flaky.
     #[arg(long, value_name = "URL|mock:PROFILE")]
     upstream: Option<String>,
-    /// The upstream's dialect, where host and path do not tell.
+    /// The upstream's dialect, where host and path do not tell: openai, anthropic, azure, gemini, groq, stripe, github or
+    /// generic.
     #[arg(long, value_name = "NAME")]
     provider: Option<String>,
     /// The environment variable that holds the upstream's key.
     #[arg(long, value_name = "NAME")]
     credential_env: Option<String>,
-    /// A preset, or a file with a `[policy]` table.
+    /// A preset (default, interactive, batch, writes, off), or a file with a `[policy]` table.
     #[arg(long, value_name = "FILE|PRESET", default_value = "batch")]
     policy: String,
     /// The model of rows that name none.
@@ -69,7 +71,7 @@ pub(crate) struct Args {
     /// Attempts in flight at once [default: the policy's, 64 in preset batch].
     #[arg(long, value_name = "N")]
     concurrency: Option<NonZeroU32>,
-    /// Run the rows that can be run.
+    /// Leave out rows that cannot be sent and run the rest, instead of refusing to start.
     #[arg(long)]
     skip_invalid: bool,
     /// Rename the files of an earlier run and start over.
@@ -84,7 +86,7 @@ pub(crate) struct Args {
     /// Let rows name whole addresses; other hosts get no key.
     #[arg(long)]
     allow_absolute_url: bool,
-    /// Longest line that is read.
+    /// Longest line that is read: bytes, KiB, MiB or GiB.
     #[arg(long, value_name = "SIZE", default_value = "64MiB")]
     max_line: String,
     /// How the run is shown on stderr.
@@ -101,7 +103,7 @@ enum Showing {
     Bar,
     /// JSON lines.
     Json,
-    /// Nothing.
+    /// Notes alone.
     None,
 }
 
@@ -143,13 +145,28 @@ async fn run_on(args: &Args, common: Common) -> Result<ExitCode, Failure> {
         Showing::Json => Shown::Json,
         Showing::None => Shown::Nothing,
     };
-    let mut ui = Progress::new(shown, screen, Box::new(std::io::stderr()));
+    let mut ui: Box<dyn Ui> = if common.is_quiet() {
+        Box::new(Silent)
+    } else {
+        Box::new(Progress::new(shown, screen, Box::new(std::io::stderr())))
+    };
     if let Some(note) = lowered {
         ui.note(&note);
     }
-    let ran = seawall_batch::run(options, caller, interrupts, &mut ui).await;
+    let errors = options.errors_path();
+    common.talk().detail(format_args!(
+        "rows go to {base}, answers to {}, failures to {}, the state of the run to {}",
+        options.out.display(),
+        errors.display(),
+        options.state_dir().display()
+    ));
+    let ran = seawall_batch::run(options, caller, interrupts, ui.as_mut()).await;
     ctrl_c.abort();
     let summary = ran.map_err(Failure::Batch)?;
+    if summary.rows.failed > 0 && !common.json {
+        let note = format_args!("why rows failed stands in {}", errors.display());
+        common.talk().note(note);
+    }
     let text = if common.json {
         summary.to_json().to_string()
     } else {
@@ -157,6 +174,15 @@ async fn run_on(args: &Args, common: Common) -> Result<ExitCode, Failure> {
     };
     crate::print(text.trim_end())?;
     Ok(ExitCode::from(summary.exit().code()))
+}
+
+/// `-q`: errors alone.
+struct Silent;
+
+impl Ui for Silent {
+    fn show(&mut self, _snapshot: &Snapshot) {}
+    fn note(&mut self, _text: &str) {}
+    fn finish(&mut self, _snapshot: &Snapshot) {}
 }
 
 /// The policy, and what is to be said where the machine allows fewer attempts at once than were asked for.

@@ -7,7 +7,7 @@ pub(crate) struct Common {
     /// Print JSON on stdout.
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Draw from this seed, 0 where nothing says another; the same seed prints the same.
+    /// Where chance comes from; the same seed draws the same.
     #[arg(long, global = true, value_name = "N")]
     seed: Option<u64>,
     /// Say nothing on stderr but errors.
@@ -31,6 +31,11 @@ impl Common {
     /// The seed that was typed; nothing where a file may still say one.
     pub(crate) fn seed_typed(self) -> Option<u64> {
         self.seed
+    }
+
+    /// Whether nothing but errors is said.
+    pub(crate) fn is_quiet(self) -> bool {
+        self.quiet
     }
 
     /// How to talk on stderr.

@@ -53,7 +53,7 @@ pub(crate) struct Args {
     /// The idempotency key that the call carries.
     #[arg(long)]
     key: Option<String>,
-    /// What a repeat may do, where the method, path and key do not say it.
+    /// What a repeat may do, where method, path and key do not say it: idempotent, keyed, declared or unsafe.
     #[arg(long, value_parser = named("idempotent, keyed, declared, unsafe", Replay::named))]
     replay: Option<Replay>,
     /// Attempts sent so far, this one included.
@@ -65,10 +65,11 @@ pub(crate) struct Args {
     /// How long the call may take; left out, the policy's own.
     #[arg(long, value_name = "D")]
     deadline: Option<Duration>,
-    /// Whose dialect the answer is in.
+    /// Whose dialect the answer is in: openai, anthropic, azure, gemini, groq, stripe, github or generic; left out, it is
+    /// inferred from the path.
     #[arg(long, value_parser = named("openai, anthropic, azure, gemini, groq, stripe, github, generic", Provider::named))]
     provider: Option<Provider>,
-    /// A preset, or a file with a `[policy]` table.
+    /// A preset (default, interactive, batch, writes, off), or a file with a `[policy]` table.
     #[arg(long, value_name = "FILE|PRESET", default_value = "default")]
     policy: String,
     /// The date that headers with dates are read at; left out, the host's.

@@ -53,7 +53,8 @@ Examples:
   What does my client do when a server fails twice?
     seawall mock --route 'POST /v1/payments = 2x 503, 200'
 
-Exit codes: 0 as asked, 1 the answer is \"no\", 2 bad input or usage, 74 I/O, 130 interrupted.
+Exit codes: 0 as asked, 1 the answer is \"no\", 2 bad input or usage, 3 the money is gone, 70 a bug, 74 I/O,
+77 the key is refused, 130 interrupted.
 `seawall COMMAND --help` has more.";
 
 fn main() -> ExitCode {

@@ -66,6 +66,43 @@ fn every_row_is_answered_and_the_same_command_again_sends_nothing() {
 }
 
 #[test]
+fn rows_that_failed_are_sent_again_once_their_error_file_is_gone() {
+    // The guide says so. Breaks when a second truth beside the two files says that a row is done; or when nobody is
+    // told where the failures are.
+    let folder = Folder::new("again");
+    let run = |upstream: &str| {
+        let command = format!("batch prompts.jsonl -o answers.jsonl --policy off --upstream {upstream}");
+        seawall_in(&folder.0, &command.split(' ').collect::<Vec<_>>())
+    };
+    // Nobody listens on port 1.
+    let first = run("http://127.0.0.1:1");
+    assert_eq!(first.status.code(), Some(1));
+    assert_eq!(folder.lines("answers.errors.jsonl"), 20);
+    let told = text(first.stderr);
+    assert!(
+        told.contains("why rows failed stands in answers.errors.jsonl"),
+        "{told}"
+    );
+    std::fs::remove_file(folder.0.join("answers.errors.jsonl")).unwrap();
+    let again = run("mock:steady");
+    assert_eq!(again.status.code(), Some(0), "{}", text(again.stderr));
+    assert_eq!(folder.lines("answers.jsonl"), 20);
+}
+
+#[test]
+fn quiet_says_nothing_but_errors() {
+    // Breaks when progress or notes have a way to stderr of their own.
+    let folder = Folder::new("quiet");
+    let command = "batch -q prompts.jsonl -o answers.jsonl --upstream mock:steady";
+    let output = seawall_in(&folder.0, &command.split(' ').collect::<Vec<_>>());
+    assert_eq!(
+        (output.status.code(), text(output.stderr)),
+        (Some(0), String::new())
+    );
+    assert!(text(output.stdout).starts_with("20 rows: 20 ok"));
+}
+
+#[test]
 fn without_an_upstream_it_says_what_to_type() {
     // Answers never come from a mock unasked.
     let folder = Folder::new("nowhere");
