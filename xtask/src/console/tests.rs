@@ -125,6 +125,28 @@ fn a_command_that_prints_or_ends_otherwise_is_a_failure() {
 
 #[cfg(unix)]
 #[test]
+fn what_is_shown_and_not_run_is_a_failure() {
+    // Could break if a foreign command's output went unchecked, or if a reader of files left its folder.
+    let repo = Repo::of(Vec::new());
+    let check = |text: &str| {
+        let page = format!("```console\n{text}```\n");
+        let block = blocks("a.md", &page).expect("a right document").remove(0);
+        let ran = run(&repo, Path::new("/bin/sh"), &block).expect("a shell runs");
+        (ran.ran, ran.skipped, ran.failures.len())
+    };
+    assert_eq!(
+        check("$ seawall -c 'echo one >a; echo two >>a'\n$ cat a\none\ntwo\n$ head -n 1 a\none\n"),
+        (3, 0, 0)
+    );
+    for outside in ["/etc/hosts", "../a", "~/a"] {
+        assert_eq!(check(&format!("$ cat {outside}\n")), (0, 1, 0), "{outside}");
+    }
+    assert_eq!(check("$ kill %1\n"), (0, 1, 0));
+    assert_eq!(check("$ ls\na\n"), (0, 1, 1));
+}
+
+#[cfg(unix)]
+#[test]
 fn a_server_goes_on_beside_the_commands_below_it_and_ends_with_its_block() {
     // Could break if the written address were asked, which anybody may hold, or if each check left a server behind.
     let repo = Repo::of(Vec::new());
@@ -137,7 +159,6 @@ $ seawall -c 'echo ${0##*:}; echo $0' http://127.0.0.1:9000/x
 40001/x
 http://127.0.0.1:9000/x
 $ curl http://192.0.2.1/
-never asked
 $ seawall -c 'echo why >&2; exit 3' &
 ? 3
 why
