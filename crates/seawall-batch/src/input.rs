@@ -241,7 +241,10 @@ impl Scan {
     }
 }
 
-/// Reads every file once and judges every row. Finding faults is no error here; the system's errors are.
+/// Reads every file once and judges every row. Finding faults is no error here.
+///
+/// # Errors
+/// [`BatchError::Io`] where the system cannot read.
 pub fn scan(paths: &[PathBuf], rules: &Rules) -> Result<Scan, BatchError> {
     let mut scan = Scan::default();
     for path in paths {

@@ -33,8 +33,13 @@ pub const GRACE: core::time::Duration = core::time::Duration::from_secs(10);
 /// Runs a batch to its end, or as far as it can go.
 ///
 /// Every row that ends is in exactly one file, as a whole line, before this returns; rows that did not end are in
-/// none, and the same options go on with them. Input faults, a held lock and changed rows are errors before anything
-/// is sent. Never sends a row whose line is in a file already.
+/// none, and the same options go on with them. Never sends a row whose line is in a file already. Rows that failed are
+/// no error: [`Summary::exit`] tells them.
+///
+/// # Errors
+/// Before anything is sent: input that cannot be run, files that cannot be used so, a lock that another run holds, rows
+/// of an earlier run that changed. Afterwards: an input that changed while it was read, answers that could not be
+/// written, files that do not hold what they must.
 pub async fn run<C: Caller>(
     options: Options,
     caller: C,
@@ -44,7 +49,10 @@ pub async fn run<C: Caller>(
     run_on(options, caller, interrupts, ui, &FileSink::open).await
 }
 
-/// [`run`], with files opened by `open`.
+/// [`run`], with files opened by `open`: for tests of a full or failing disk.
+///
+/// # Errors
+/// As [`run`].
 pub async fn run_on<C: Caller>(
     options: Options,
     caller: C,
@@ -80,6 +88,9 @@ pub struct Judged {
 }
 
 /// Reads and judges the input as [`run`] would; sends and writes nothing.
+///
+/// # Errors
+/// Those of [`run`] that are about the input.
 pub fn judge(options: &Options) -> Result<Judged, BatchError> {
     let scan = judged_scan(options)?;
     Ok(Judged {

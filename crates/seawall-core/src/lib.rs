@@ -3,6 +3,9 @@
 //! It decides whether a call is sent, waits, is sent again, moves to another upstream or ends, and says why. It
 //! never waits, sends, reads a clock or draws entropy: a driver tells it the time and what its attempts met, and
 //! asks it what to do. The same code runs live, in the simulator and under the tests.
+//!
+//! Begin at [`engine::Engine`], whose example is a whole call; [`policy::Policy`] says how it decides, and
+//! [`reason::Reason`] why it did. Most people want the crate `seawall`, which sends what this one permits.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -47,8 +47,11 @@ pub struct MockFile {
 }
 
 impl MockFile {
-    /// Reads a mock file. `name` is what errors call it. Unknown keys, and keys and actions that the mock does not
-    /// serve yet, are errors that name file, line and column.
+    /// Reads a mock file. `name` is what errors call it.
+    ///
+    /// # Errors
+    /// The first thing that cannot be right, with file, line and column; unknown keys, and keys and actions that the mock
+    /// does not serve yet, are among them.
     ///
     /// ```
     /// let file = seawall_lab::file::MockFile::parse("mock.toml", "[[route]]\nmatch = \"GET /x\"\nscript = \"503\"");

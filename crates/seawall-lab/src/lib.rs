@@ -1,5 +1,13 @@
 //! The laboratory of seawall: scripts that say how a server fails, and a mock server that follows them to the byte.
 //!
+//! ```
+//! use seawall_lab::Script;
+//! let script = Script::parse("2x 503, 429 retry-after=5, 200").expect("a script that can be");
+//! assert_eq!(script.steps().len(), 3);
+//! let error = Script::parse("2x 503, rest").expect_err("no such action");
+//! assert!(error.to_string().contains("did you mean `reset`?"));
+//! ```
+//!
 //! Without features the crate is pure: [`script`] is the grammar, [`file`](mod@file) the mock file, [`plan`] decides what the
 //! n-th attempt at a route meets. Feature `net` adds `net`, which puts that on real sockets.
 

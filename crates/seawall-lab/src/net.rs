@@ -93,6 +93,9 @@ impl MockOptions {
     }
 
     /// Starts the mock: it listens when this returns. Call it inside a tokio runtime with time and IO.
+    ///
+    /// # Errors
+    /// A route that cannot be right, or an address where the machine does not let it listen.
     pub async fn start(self) -> Result<Mock, MockError> {
         let (plan, address) = self.resolve()?;
         let listener = listen(&address).await.map_err(|source| MockError::Listen {
@@ -155,6 +158,9 @@ impl Mock {
     }
 
     /// Starts a mock with one route, `METHOD PATH = SCRIPT`, on a free port.
+    ///
+    /// # Errors
+    /// As [`MockOptions::start`].
     pub async fn start(route: &str) -> Result<Self, MockError> {
         Self::builder().route(route).start().await
     }
@@ -209,6 +215,9 @@ impl Drop for Mock {
 }
 
 /// Serves until the future is dropped. `ready` is told the address once the mock listens; nothing is printed.
+///
+/// # Errors
+/// As [`MockOptions::start`].
 pub async fn serve(options: MockOptions, ready: impl FnOnce(SocketAddr)) -> Result<(), MockError> {
     let mut mock = options.start().await?;
     ready(mock.address());

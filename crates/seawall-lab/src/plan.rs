@@ -46,8 +46,10 @@ pub struct Rule {
 
 impl Rule {
     /// Reads `METHOD PATH = SCRIPT`, the form of `seawall mock --route`. `*` is any method; a path that ends in `*`
-    /// is every path that begins so. The dialect is that of each attempt's path. Errors point into the text; an action that
-    /// the mock does not serve yet is one.
+    /// is every path that begins so. The dialect is that of each attempt's path.
+    ///
+    /// # Errors
+    /// Points into the text; an action that the mock does not serve yet is one.
     ///
     /// ```
     /// use seawall_lab::plan::Rule;

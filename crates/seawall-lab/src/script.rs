@@ -47,7 +47,10 @@ pub struct Script {
 }
 
 impl Script {
-    /// Reads a script. Errors name line and column of the text, what was expected, and the nearest known word.
+    /// Reads a script, as [`str::parse`] does.
+    ///
+    /// # Errors
+    /// Name line and column of the text, what was expected, and the nearest known word.
     pub fn parse(text: &str) -> Result<Self, ScriptError> {
         Self::parse_in(Source::bare(text), 0..text.len())
     }
@@ -131,6 +134,9 @@ pub struct Action {
 
 impl Action {
     /// Reads one action with its options, without count, `at` or `for`: the key of a `mix`.
+    ///
+    /// # Errors
+    /// As [`Script::parse`].
     pub fn parse(text: &str) -> Result<Self, ScriptError> {
         Self::parse_in(Source::bare(text), 0..text.len())
     }

@@ -1,7 +1,7 @@
 //! Calls to AI and HTTP APIs that succeed when they can and fail fast when they cannot.
 //!
-//! An [`Upstream`](upstream::Upstream) is a server with the state that all calls to it share: retry budget, breaker,
-//! limits, cool-downs. Its [`call`](upstream::Upstream::call) sends what the engine of [`seawall_core`] permits, tells
+//! An [`Upstream`] is a server with the state that all calls to it share: retry budget, breaker,
+//! limits, cool-downs. Its [`call`](Upstream::call) sends what the engine of [`seawall_core`] permits, tells
 //! it what happened, and ends with an answer or with everything that is known of why there is none.
 //!
 //! ```no_run

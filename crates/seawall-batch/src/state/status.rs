@@ -34,6 +34,9 @@ pub enum Running {
 }
 
 /// Reads how far the run that writes to `out` is. Changes nothing, and can be called while it runs.
+///
+/// # Errors
+/// No run wrote there, its files cannot be read, or they hold what no run writes.
 pub fn status(out: PathBuf) -> Result<Status, BatchError> {
     let mut options = Options::new(Vec::new(), out);
     let paths = Paths::of(&options)?;

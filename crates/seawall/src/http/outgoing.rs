@@ -30,7 +30,10 @@ const SECRET_HEADERS: [&str; 8] = [
 pub struct Secret(HeaderValue);
 
 impl Secret {
-    /// The whole value of a header. The error does not repeat it.
+    /// The whole value of a header.
+    ///
+    /// # Errors
+    /// Bytes that no header can carry; the error does not repeat them.
     pub fn new(value: impl AsRef<[u8]>) -> Result<Self, RequestError> {
         let mut value = HeaderValue::from_bytes(value.as_ref()).map_err(|_| RequestError::SecretValue)?;
         value.set_sensitive(true);
@@ -38,6 +41,9 @@ impl Secret {
     }
 
     /// `Bearer` and a token, for `Authorization`.
+    ///
+    /// # Errors
+    /// As [`Secret::new`].
     pub fn bearer(token: &str) -> Result<Self, RequestError> {
         Self::new(format!("Bearer {token}"))
     }

@@ -139,6 +139,9 @@ impl TransportBuilder {
     }
 
     /// Checks the settings and loads the trust.
+    ///
+    /// # Errors
+    /// An extra authority that is no certificate, or TLS settings that the library refuses.
     pub fn build(self) -> Result<Transport, TransportError> {
         let mut http1 = Http1::new();
         http1.max_header_size(self.head_bytes_max);

@@ -179,7 +179,7 @@ impl UpstreamBuilder {
     /// The upstream. Nothing is connected before the first call.
     ///
     /// # Errors
-    /// A transport that cannot be built.
+    /// A gate's policy that cannot be, or a transport that cannot be built.
     pub fn build(self) -> Result<Upstream, UpstreamError> {
         let seed = self.seed.unwrap_or_else(entropy);
         let clock = self.clock.unwrap_or_else(|| Arc::new(TokioClock::new()));
