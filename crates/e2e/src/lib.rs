@@ -1,10 +1,16 @@
-//! Tests of the whole product over real sockets; all of it stands in `tests/it`, and the code of the library's guide.
+//! Tests of the whole product over real sockets; all of it stands in `tests/it`; and the Rust that the README and
+//! the guide show.
 //!
 //! What can go wrong where each part is tested alone: the engine waits as it should, and the loop around it sends a
 //! byte too early; the adapter names each break, and the table reads another name. So here the live library calls
 //! servers that fail on purpose, on one clock that is cranked: hours of waiting take no time, and no test sleeps.
 
-/// Every block of Rust in the guide is run as a test: an example that does not compile is the first that is copied.
+/// The README's Rust is compiled as a test: an example that does not compile is the first that is copied.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;
+
+/// Every block of Rust in the guide is run as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/library.md")]
 pub struct LibraryGuide;
