@@ -343,7 +343,7 @@ pub const CATALOGUE: &[Entry] = &[
         "key-reused",
         Stage::End,
         "The idempotency key was used before with another body.",
-        "Make a new key for a new request.",
+        "Make a new key for each call.",
     ),
     entry(
         "key-in-flight",
