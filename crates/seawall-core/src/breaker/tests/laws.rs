@@ -406,7 +406,8 @@ impl Pair {
     fn heal(&mut self) -> Result<(), TestCaseError> {
         self.bench.breaker.force(self.bench.now, Mode::Auto);
         self.bench.now = self.bench.breaker.now;
-        for _ in 0..50 {
+        // Steps of one open time each, while a probe's lease may be many of them long.
+        for _ in 0..1_000 {
             self.bench.breaker.advance(self.bench.now);
             match self.bench.standing() {
                 Standing::Admits => return Ok(()),
