@@ -57,11 +57,15 @@ impl Agenda {
     }
 
     /// Forgets `slot`'s time.
+    #[inline]
     pub(crate) fn disarm(&mut self, slot: u32) {
         let place = self.places[slot as usize];
-        if place == NOWHERE {
-            return;
+        if place != NOWHERE {
+            self.take_out(slot, place);
         }
+    }
+
+    fn take_out(&mut self, slot: u32, place: u32) {
         self.places[slot as usize] = NOWHERE;
         let place = place as usize;
         let last = self
@@ -101,6 +105,7 @@ impl Agenda {
     }
 
     /// `slot` asks of its own accord: it need not be told to any more.
+    #[inline]
     pub(crate) fn polled(&mut self, slot: u32) {
         if core::mem::take(&mut self.is_ready[slot as usize]) {
             self.ready.retain(|other| *other != slot);

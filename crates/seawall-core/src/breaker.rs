@@ -59,6 +59,8 @@ pub struct Breaker {
     ring: Ring<Bucket, 10>,
     counted_last: Instant,
     run: Run,
+    /// The number of the bucket that the last failure was counted in.
+    failed_in: u64,
     /// What the next open time is drawn around.
     length: Duration,
     /// A trip before this says that the last closing was too early.
@@ -120,6 +122,7 @@ impl Breaker {
             ring: Ring::new(policy.window),
             counted_last: Instant::START,
             run: Run::default(),
+            failed_in: 0,
             length: policy.open_for,
             calm_from: Instant::START,
             flapping: false,
@@ -132,6 +135,7 @@ impl Breaker {
 
     /// Tells that a call came, whether or not it may send. Tell it once per call, before asking for its standing:
     /// an Unsafe call is a probe only if no other came for `open_for` (rule H4).
+    #[inline]
     pub fn arrive(&mut self, now: Instant, replay: Replay) {
         self.now = self.now.max(now);
         match replay {
@@ -142,8 +146,17 @@ impl Breaker {
 
     /// Tells the time: leases end, an open breaker half-opens, a half-open one that got answers and no verdict
     /// closes. Tell it before each [`standing`](Self::standing).
+    #[inline]
     pub fn advance(&mut self, now: Instant) -> Option<Transition> {
         self.now = self.now.max(now);
+        match self.state {
+            // Nearly always: nothing of it changes by the clock.
+            State::Closed if self.leases.is_empty() => None,
+            State::Closed | State::Open { .. } | State::HalfOpen { .. } => self.turn(),
+        }
+    }
+
+    fn turn(&mut self) -> Option<Transition> {
         self.end_leases();
         match self.state {
             State::Closed => None,
@@ -160,6 +173,7 @@ impl Breaker {
     }
 
     /// What a call hears that wants to send, as of the last [`advance`](Self::advance). Takes nothing.
+    #[inline]
     pub fn standing(&self, replay: Replay) -> Standing {
         match self.mode {
             Mode::Auto => self.finding(replay),
@@ -169,7 +183,15 @@ impl Breaker {
     }
 
     /// What the automaton itself would say, whatever the latch: what an observing gate reports.
+    #[inline]
     pub fn finding(&self, replay: Replay) -> Standing {
+        match self.state {
+            State::Closed => Standing::Admits,
+            State::Open { .. } | State::HalfOpen { .. } => self.finding_broken(replay),
+        }
+    }
+
+    fn finding_broken(&self, replay: Replay) -> Standing {
         match self.state {
             State::Closed => Standing::Admits,
             State::Open { until } => Standing::Refuses {
@@ -267,6 +289,7 @@ impl Breaker {
                 first: self.counted_first(),
             };
             self.ring.restart(self.now, policy.window, carried);
+            self.failed_in = self.ring.newest_number();
         }
         if policy.mode != self.policy.mode {
             self.mode = policy.mode;
@@ -354,6 +377,7 @@ impl Breaker {
         if self.run.failures == 0 {
             self.run.first = self.now;
         }
+        self.failed_in = self.ring.newest_number();
         self.run.last = self.now;
         self.run.failures = self.run.failures.saturating_add(1);
     }
@@ -370,6 +394,10 @@ impl Breaker {
                 },
                 rng,
             ));
+        }
+        if self.failed_in < self.ring.oldest_number() {
+            // Without a failure in the window no share of failures is reached, and nothing need be summed up.
+            return None;
         }
         let counts = self.counts();
         let counted = counts.successes + counts.failures;

@@ -229,13 +229,6 @@ pub(crate) enum Judgement {
     Again,
 }
 
-impl Attempt {
-    /// The attempt's number in its call, and its candidate.
-    pub(crate) const fn name(&self) -> (u32, u16) {
-        (self.number, self.leg)
-    }
-}
-
 impl Met {
     pub(crate) const fn of(at: Instant, report: &Report) -> Self {
         Self {

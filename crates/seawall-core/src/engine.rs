@@ -204,12 +204,7 @@ impl Engine {
             };
         };
         self.agenda.polled(slot);
-        // Every turn moves the call on: settled, waited, queued, sent or ended.
-        loop {
-            if let Some(verdict) = self.step(now, slot) {
-                return verdict;
-            }
-        }
+        self.step(now, slot)
     }
 
     /// The caller has what it wants, or left, in whatever state the call is: its place, promise, charge and turn go
@@ -290,8 +285,10 @@ impl Engine {
         self.calls.len() - self.free.len()
     }
 
-    /// One row of the table in `call.rs`; `None` where the call has moved on and is to be asked again.
-    fn step(&mut self, now: Instant, slot: u32) -> Option<Verdict> {
+    /// One row of the table in `call.rs`. Where it moves the call on, the row that it moved to answers; every move is
+    /// forward (settled, waited, queued, sent or ended), so that a few rows are the most.
+    // The verdict is handed through and never unwrapped: it is large, and copied while it is still being written.
+    fn step(&mut self, now: Instant, slot: u32) -> Verdict {
         let call = &self.calls[slot as usize];
         match call.state {
             State::Ready
@@ -306,13 +303,13 @@ impl Engine {
             State::Ready | State::Promised { .. } | State::Queued { .. } => self.depart(now, slot),
             State::Waiting { until, reason } => {
                 if now < until {
-                    return Some(Verdict {
+                    return Verdict {
                         action: Action::Wait(until),
                         reason,
-                    });
+                    };
                 }
                 self.calls[slot as usize].state = State::Ready;
-                None
+                self.depart(now, slot)
             }
             State::Saving { gate, resume_at } => self.save(now, slot, gate, resume_at),
             State::Flying => self.fly(now, slot),
@@ -324,44 +321,32 @@ impl Engine {
                 let mut out = call.out.iter().flatten();
                 let committed = out.find(|attempt| call.committed == Some(attempt.number));
                 let reason = committed.map_or(Reason::First, |attempt| attempt.role.reason());
-                Some(Verdict {
+                Verdict {
                     action: Action::InFlight { hedge_at: None, lost },
                     reason,
-                })
+                }
             }
             State::Settled => self.judge(now, slot),
             State::Ended(Finish {
                 reason,
                 unknown,
                 retry_at,
-            }) => Some(Verdict {
+            }) => Verdict {
                 action: Action::Finish { unknown, retry_at },
                 reason,
-            }),
+            },
             State::Gone => unreachable!("a live call is not gone"),
         }
     }
 
-    /// Ends the call with `reason`: what it still holds goes back.
-    fn finish(
-        &mut self,
-        now: Instant,
-        slot: u32,
-        reason: Reason,
-        retry_at: Option<Instant>,
-    ) -> Option<Verdict> {
-        self.finish_giving(now, slot, reason, retry_at, Held::NOTHING)
+    /// Ends the call with `reason`, and says so.
+    fn finish(&mut self, now: Instant, slot: u32, reason: Reason, retry_at: Option<Instant>) -> Verdict {
+        self.close(now, slot, reason, retry_at, Held::NOTHING);
+        self.step(now, slot)
     }
 
-    /// As `finish`, of a call that has just given back `gave`.
-    fn finish_giving(
-        &mut self,
-        now: Instant,
-        slot: u32,
-        reason: Reason,
-        retry_at: Option<Instant>,
-        gave: Held,
-    ) -> Option<Verdict> {
+    /// Ends the call with `reason`: what it still holds goes back, beside `gave`, which went back before.
+    fn close(&mut self, now: Instant, slot: u32, reason: Reason, retry_at: Option<Instant>, gave: Held) {
         let gave = gave
             .and(self.leave_queues(now, slot))
             .and(self.give_charges(now, slot));
@@ -377,16 +362,15 @@ impl Engine {
             retry_at,
         });
         self.record(slot, What::Finished(reason, unknown), Held::NOTHING, gave);
-        None
     }
 
     /// Gives back all that a call holds, in any state.
     fn release(&mut self, now: Instant, slot: u32) -> Held {
         let mut held = self.leave_queues(now, slot).and(self.give_charges(now, slot));
         for place in 0..crate::call::OUT_MAX {
-            if let Some(attempt) = self.calls[slot as usize].out[place].take() {
+            if self.calls[slot as usize].out[place].is_some() {
                 // Nobody said what became of it: it may have acted, and was an attempt.
-                held = held.and(self.drop_attempt(now, slot, attempt, Sent::Maybe));
+                held = held.and(self.drop_attempt(now, slot, place, Sent::Maybe));
             }
         }
         self.agenda.forget(slot);
@@ -394,6 +378,7 @@ impl Engine {
     }
 
     /// Pumps each gate of a chain, the outermost first: those who wait there have waited for it longest.
+    #[inline]
     fn pump_chain(&mut self, now: Instant, chain: &Chain) {
         for gate in chain.gates().iter().rev() {
             self.pump(now, *gate);
@@ -401,8 +386,15 @@ impl Engine {
     }
 
     /// Wakes as many of a gate's queue as it admits now, each with its places promised.
+    #[inline]
     fn pump(&mut self, now: Instant, number: u32) {
-        let mut next = self.gates[number as usize].queue.head();
+        if let Some(head) = self.gates[number as usize].queue.head() {
+            self.wake_from(now, number, head);
+        }
+    }
+
+    fn wake_from(&mut self, now: Instant, number: u32, head: u32) {
+        let mut next = Some(head);
         while let Some(slot) = next {
             next = self.gates[number as usize].queue.behind(&self.links, slot);
             match self.admits(now, slot, number) {
@@ -514,6 +506,7 @@ impl Engine {
     }
 
     /// Tells a gate's breaker the time, and what follows from a transition by the clock.
+    #[inline]
     fn advance_breaker(&mut self, now: Instant, number: u32) {
         let breaker = self.gates[number as usize].breaker.as_mut();
         if let Some(transition) = breaker.and_then(|breaker| breaker.advance(now)) {
@@ -552,9 +545,9 @@ impl Engine {
     }
 
     /// Takes the call out of whatever queue it stands in, and breaks a promise made to it.
+    #[inline]
     fn leave_queues(&mut self, now: Instant, slot: u32) -> Held {
-        let state = self.calls[slot as usize].state;
-        match state {
+        match self.calls[slot as usize].state {
             State::Queued { gate, .. } => {
                 self.gates[gate as usize].queue.leave(&mut self.links, slot);
                 self.agenda.disarm(slot);
@@ -608,6 +601,7 @@ impl Engine {
         self.now
     }
 
+    #[inline]
     fn slot(&self, id: CallId) -> Option<u32> {
         let call = self.calls.get(id.slot())?;
         (call.generation == id.generation && call.state != State::Gone).then_some(id.slot)
@@ -622,6 +616,9 @@ impl Engine {
 
     #[inline]
     fn record(&mut self, slot: u32, what: What, took: Held, gave: Held) {
+        if !self.trace.is_on() {
+            return;
+        }
         let call = &self.calls[slot as usize];
         let (number, attempt, candidate) = (call.number, call.sends, call.at);
         self.trace.push(Event {
@@ -636,7 +633,11 @@ impl Engine {
     }
 
     /// As `record`, of an attempt that need not be the call's last.
+    #[inline]
     fn record_attempt(&mut self, slot: u32, (attempt, candidate): (u32, u16), what: What, gave: Held) {
+        if !self.trace.is_on() {
+            return;
+        }
         let call = self.calls[slot as usize].number;
         let took = Held::NOTHING;
         self.trace.push(Event {

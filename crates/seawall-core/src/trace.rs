@@ -217,11 +217,18 @@ impl Trace {
         }
     }
 
+    /// Whether anybody listens: what nobody hears need not be put together.
     #[inline]
-    pub(crate) fn push(&mut self, event: Event) {
+    pub(crate) const fn is_on(&self) -> bool {
         match self.recording {
-            Recording::Off => return,
-            Recording::On => {}
+            Recording::Off => false,
+            Recording::On => true,
+        }
+    }
+
+    pub(crate) fn push(&mut self, event: Event) {
+        if !self.is_on() {
+            return;
         }
         if self.events.len() == EVENTS_MAX {
             self.events.pop_front();

@@ -56,8 +56,8 @@ impl Engine {
             } else {
                 Reason::ContextTooLong
             };
-            let now = self.now;
-            self.finish_unsent(now, slot, reason);
+            // Told by the first poll.
+            self.close(self.now, slot, reason, None, Held::NOTHING);
         }
         let call = &mut self.calls[slot as usize];
         (call.home, call.at) = (home, home);
@@ -78,13 +78,8 @@ impl Engine {
         }
     }
 
-    fn finish_unsent(&mut self, now: Instant, slot: u32, reason: Reason) {
-        let verdict = self.finish(now, slot, reason, None);
-        debug_assert!(verdict.is_none(), "a finish is told by the next poll");
-    }
-
     /// Sends, queues or ends a call that may be sent.
-    pub(super) fn depart(&mut self, now: Instant, slot: u32) -> Option<Verdict> {
+    pub(super) fn depart(&mut self, now: Instant, slot: u32) -> Verdict {
         let call = &self.calls[slot as usize];
         if now >= call.deadline {
             let deadline = call.deadline_length;
@@ -92,10 +87,10 @@ impl Engine {
         }
         let at = call.at;
         let here = self.standing(now, slot, at);
-        let others = match here {
-            Standing::Now => Others::default(),
-            Standing::Waits { .. } | Standing::Refuses { .. } => self.others(now, slot, None),
-        };
+        if matches!(here, Standing::Now) {
+            return self.send(now, slot, at, Beside::Nothing);
+        }
+        let others = self.others(now, slot, None);
         let call = &self.calls[slot as usize];
         // A call that lost its turn, because a breaker opened, has waited all the same.
         let waited = if call.ticket == 0 {
@@ -158,16 +153,17 @@ impl Engine {
     }
 
     /// Makes `leg` the call's candidate, to be sent to or queued at once its own wait there is over.
-    pub(super) fn go_on_at(&mut self, now: Instant, slot: u32, leg: u16) -> Option<Verdict> {
+    pub(super) fn go_on_at(&mut self, now: Instant, slot: u32, leg: u16) -> Verdict {
         let until = self.may_go_at(slot, leg);
         let call = &mut self.calls[slot as usize];
         call.at = leg;
         if until <= now {
             call.state = State::Ready;
-            return None;
+            return self.step(now, slot);
         }
         let wait = until.since(now);
         self.wait_until(
+            now,
             slot,
             until,
             Reason::BackingOff { wait },
@@ -200,6 +196,7 @@ impl Engine {
         spent && quota(leg) == quota(call.at)
     }
 
+    #[inline]
     pub(super) fn chain(&self, gate: u32) -> Chain {
         self.gates[gate as usize].chain
     }
@@ -338,14 +335,7 @@ impl Engine {
     }
 
     /// Puts the call into the queue that `stands` names, in front of candidate `leg`.
-    fn queue_up(
-        &mut self,
-        now: Instant,
-        slot: u32,
-        leg: u16,
-        stands: Standing,
-        others: Others,
-    ) -> Option<Verdict> {
+    fn queue_up(&mut self, now: Instant, slot: u32, leg: u16, stands: Standing, others: Others) -> Verdict {
         let Standing::Waits { gate, reason, known } = stands else {
             // What stood a moment ago stands now: nothing moved in between.
             unreachable!("a call queues only where it was told to wait");
@@ -383,10 +373,10 @@ impl Engine {
                 Held::NOTHING,
             );
         }
-        Some(Verdict {
+        Verdict {
             action: Action::Park { until },
             reason,
-        })
+        }
     }
 
     fn join(&mut self, now: Instant, slot: u32, gate: u32) {
@@ -403,7 +393,7 @@ impl Engine {
     }
 
     /// Sends one attempt to `leg`: everything was asked before, now it is taken.
-    pub(super) fn send(&mut self, now: Instant, slot: u32, leg: u16, beside: Beside) -> Option<Verdict> {
+    pub(super) fn send(&mut self, now: Instant, slot: u32, leg: u16, beside: Beside) -> Verdict {
         let (paid, gave) = match self.ready_to_pay(now, slot, leg) {
             Ok(paid) => paid,
             Err((gate, empty, gave)) => return self.unpaid(now, slot, leg, gate, empty, gave),
@@ -494,10 +484,10 @@ impl Engine {
             // The next in line is told its time, or woken where there is room for it too.
             self.pump_chain(now, &gates);
         }
-        Some(Verdict {
+        Verdict {
             action: Action::Send(permit),
             reason: role.reason(),
-        })
+        }
     }
 
     /// Takes the call out of its queue, or keeps the promise made to it. Says which gates it waited at, to be pumped
@@ -520,13 +510,16 @@ impl Engine {
     /// At which gates of the chain this would be the call's first send.
     fn first_sends(&self, slot: u32, chain: &Chain) -> [bool; CHAIN_MAX] {
         let call = &self.calls[slot as usize];
-        let mut first = [false; CHAIN_MAX];
         if call.nth > 1 {
+            return [false; CHAIN_MAX];
+        }
+        let mut first = [true; CHAIN_MAX];
+        if call.sends == 0 {
             return first;
         }
         for (place, gate) in chain.gates().iter().enumerate() {
             let mut used = call.legs.iter().filter(|leg| leg.sends > 0);
-            first[place] = call.sends == 0 || !used.any(|leg| self.chain(leg.candidate.gate.0).holds(*gate));
+            first[place] = !used.any(|leg| self.chain(leg.candidate.gate.0).holds(*gate));
         }
         first
     }
@@ -605,6 +598,7 @@ impl Engine {
     }
 
     /// Gives back what a send that never happened was charged.
+    #[inline]
     pub(super) fn give_charges(&mut self, now: Instant, slot: u32) -> Held {
         let call = &mut self.calls[slot as usize];
         let Some((_, chain)) = call.charged.take() else {

@@ -14,7 +14,7 @@ use crate::wait::WaitPlan;
 
 impl Engine {
     /// Judges what the call met by rule N1 and says what follows.
-    pub(super) fn judge(&mut self, now: Instant, slot: u32) -> Option<Verdict> {
+    pub(super) fn judge(&mut self, now: Instant, slot: u32) -> Verdict {
         match self.calls[slot as usize].judge(now) {
             Judgement::End(reason) => self.finish(now, slot, reason, None),
             Judgement::Leave(_) | Judgement::Again if self.draining => {
@@ -26,7 +26,7 @@ impl Engine {
     }
 
     /// Over at this candidate: goes on at another where rule K1 finds one, and ends with `reason` where not.
-    fn leave(&mut self, now: Instant, slot: u32, reason: Reason) -> Option<Verdict> {
+    fn leave(&mut self, now: Instant, slot: u32, reason: Reason) -> Verdict {
         let call = &mut self.calls[slot as usize];
         let at = usize::from(call.at);
         match reason {
@@ -65,7 +65,7 @@ impl Engine {
     }
 
     /// The wait does not fit. A wait that long would have moved the call on in good time, too (rule K1, patience).
-    fn too_near(&mut self, now: Instant, slot: u32, reason: Reason) -> Option<Verdict> {
+    fn too_near(&mut self, now: Instant, slot: u32, reason: Reason) -> Verdict {
         let call = &self.calls[slot as usize];
         let policy = &call.policy;
         let wait = match reason {
@@ -80,7 +80,7 @@ impl Engine {
 
     /// The call may be sent again: by the hint and our own guess, unless another candidate is better (K1), the time
     /// does not suffice, or the budget has nothing left.
-    fn again(&mut self, now: Instant, slot: u32) -> Option<Verdict> {
+    fn again(&mut self, now: Instant, slot: u32) -> Verdict {
         let call = &mut self.calls[slot as usize];
         let Some(met) = call.met else {
             return self.finish(now, slot, Reason::Cancelled, None);
@@ -136,21 +136,22 @@ impl Engine {
             self.calls[slot as usize].charged = Some((at, chain));
             Held::NOTHING
         };
-        self.wait_until(slot, until, plan.reason(wait), took, Held::NOTHING)
+        self.wait_until(now, slot, until, plan.reason(wait), took, Held::NOTHING)
     }
 
     pub(super) fn wait_until(
         &mut self,
+        now: Instant,
         slot: u32,
         until: Instant,
         reason: Reason,
         took: Held,
         gave: Held,
-    ) -> Option<Verdict> {
+    ) -> Verdict {
         self.calls[slot as usize].state = State::Waiting { until, reason };
         self.agenda.arm(slot, until);
         self.record(slot, What::Waits(reason, until), took, gave);
-        None
+        self.step(now, slot)
     }
 
     /// No credit at `gate` for a retry that would go at `resume_at`: ends, moves on, or stands in line for credit.
@@ -161,7 +162,7 @@ impl Engine {
         gate: u32,
         resume_at: Instant,
         reason: Reason,
-    ) -> Option<Verdict> {
+    ) -> Verdict {
         let on_empty = self.gates[gate as usize]
             .budget
             .as_ref()
@@ -182,7 +183,7 @@ impl Engine {
         gate: u32,
         resume_at: Instant,
         gave: Held,
-    ) -> Option<Verdict> {
+    ) -> Verdict {
         let call = &mut self.calls[slot as usize];
         if call.ticket == 0 {
             self.tickets += 1;
@@ -198,7 +199,7 @@ impl Engine {
             left: until.since(now),
         };
         self.record(slot, What::Waits(reason, until), Held::TURN, gave);
-        None
+        self.step(now, slot)
     }
 
     /// The send at `leg` that was to come now is an extra without credit at `gate`. An incoming retry is answered at
@@ -211,7 +212,7 @@ impl Engine {
         gate: u32,
         Empty { granted, allowed }: Empty,
         gave: Held,
-    ) -> Option<Verdict> {
+    ) -> Verdict {
         let call = &self.calls[slot as usize];
         let budget = self.gates[gate as usize].budget.as_ref();
         match budget.map(|budget| budget.on_empty()) {
@@ -223,7 +224,8 @@ impl Engine {
             }
             Some(OnEmpty::Wait | OnEmpty::Stop) | None => {
                 let reason = Reason::BudgetEmpty { granted, allowed };
-                self.finish_giving(now, slot, reason, None, gave)
+                self.close(now, slot, reason, None, gave);
+                self.step(now, slot)
             }
         }
     }
@@ -257,7 +259,7 @@ impl Engine {
     }
 
     /// A call that waits for credit asks again.
-    pub(super) fn save(&mut self, now: Instant, slot: u32, gate: u32, resume_at: Instant) -> Option<Verdict> {
+    pub(super) fn save(&mut self, now: Instant, slot: u32, gate: u32, resume_at: Instant) -> Verdict {
         let call = &self.calls[slot as usize];
         let give_up = call.deadline.before(call.policy.timeouts.min_attempt);
         let (at, is_first) = (call.at, self.gates[gate as usize].savers.head() == Some(slot));
@@ -268,6 +270,7 @@ impl Engine {
                     self.calls[slot as usize].ticket = 0;
                     let wait = resume_at.max(now).since(now);
                     return self.wait_until(
+                        now,
                         slot,
                         resume_at.max(now),
                         Reason::BackingOff { wait },
@@ -291,12 +294,12 @@ impl Engine {
             return self.leave(now, slot, Reason::BudgetEmpty { granted, allowed });
         }
         let until = self.arm_saver(now, slot, gate);
-        Some(Verdict {
+        Verdict {
             action: Action::Park { until },
             reason: Reason::BudgetWait {
                 left: until.since(now),
             },
-        })
+        }
     }
 
     /// The gate that the call saved at has credit now, and `other` of its chain has none: stands in that line, to
@@ -308,7 +311,7 @@ impl Engine {
         other: u32,
         resume_at: Instant,
         Empty { granted, allowed }: Empty,
-    ) -> Option<Verdict> {
+    ) -> Verdict {
         let gave = self.leave_queues(now, slot);
         let budget = self.gates[other as usize].budget.as_ref();
         match budget.map(|budget| budget.on_empty()) {
@@ -321,7 +324,7 @@ impl Engine {
     }
 
     /// Attempts are out: a hedge, where one is due and every part of it is free (rule J1).
-    pub(super) fn fly(&mut self, now: Instant, slot: u32) -> Option<Verdict> {
+    pub(super) fn fly(&mut self, now: Instant, slot: u32) -> Verdict {
         let call = &self.calls[slot as usize];
         let mut out = call.out.iter().flatten();
         let first = out.next().expect("a call flies while an attempt is out");
@@ -332,26 +335,26 @@ impl Engine {
                 first.began.after(hedge.after)
             }
             Some(_) | None => {
-                return Some(Verdict {
+                return Verdict {
                     action: Action::InFlight {
                         hedge_at: None,
                         lost: None,
                     },
                     reason,
-                });
+                };
             }
         };
         if now < due {
             if self.agenda.armed_at(slot) != Some(due) {
                 self.agenda.arm(slot, due);
             }
-            return Some(Verdict {
+            return Verdict {
                 action: Action::InFlight {
                     hedge_at: Some(due),
                     lost: None,
                 },
                 reason,
-            });
+            };
         }
         // One chance: a hedge that is not free now would only add to what makes the first one slow.
         let call = &mut self.calls[slot as usize];
@@ -364,12 +367,12 @@ impl Engine {
         {
             return self.send(now, slot, leg, Beside::First(paid));
         }
-        Some(Verdict {
+        Verdict {
             action: Action::InFlight {
                 hedge_at: None,
                 lost: None,
             },
             reason,
-        })
+        }
     }
 }

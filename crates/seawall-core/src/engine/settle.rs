@@ -2,7 +2,7 @@
 
 use super::Engine;
 use crate::breaker::Evidence;
-use crate::call::{Attempt, Call, Met, State};
+use crate::call::{Call, Met, State};
 use crate::cooldown::Cooled;
 use crate::gate::{CHAIN_MAX, Chain};
 use crate::outcome::{Cause, Outcome, Report, Sent, Usage};
@@ -18,8 +18,9 @@ impl Engine {
         let Some((slot, place)) = self.find(permit) else {
             return;
         };
+        let name = (permit.attempt, permit.candidate);
         let call = &mut self.calls[slot as usize];
-        if call.committed.is_some() || call.state != State::Flying {
+        if call.committed.is_some() || !matches!(call.state, State::Flying) {
             return;
         }
         call.committed = Some(permit.attempt);
@@ -29,14 +30,9 @@ impl Engine {
             // Its driver is to be told which attempt has lost.
             self.agenda.make_ready(slot);
         }
-        let Some(mut attempt) = self.calls[slot as usize].out[place].take() else {
-            return;
-        };
-        let chain = attempt.chain;
-        let gave = self.judge_health(now, &mut attempt, &chain, Evidence::Success);
-        self.learn_accepted(slot, &attempt, &chain);
-        let name = attempt.name();
-        self.calls[slot as usize].out[place] = Some(attempt);
+        let chain = self.chain_out(slot, place);
+        let gave = self.judge_health(now, slot, place, &chain, Evidence::Success);
+        self.learn_accepted(slot, permit.candidate, &chain);
         self.record_attempt(slot, name, What::Committed, gave);
         self.pump_chain(now, &chain);
         self.debug_check();
@@ -48,27 +44,30 @@ impl Engine {
         let Some((slot, place)) = self.find(&permit) else {
             return;
         };
-        let Some(mut attempt) = self.calls[slot as usize].out[place].take() else {
-            return;
-        };
+        let name @ (number, leg) = (permit.attempt, permit.candidate);
         self.permits_out -= 1;
-        let chain = attempt.chain;
+        let chain = self.chain_out(slot, place);
         if let Outcome::Failed {
             cause: Cause::Request,
             ..
         } = report.outcome
+            && let Some(attempt) = &mut self.calls[slot as usize].out[place]
         {
             // It was refused here and never left: that earns nobody a retry (rule G2).
             attempt.original_at = [false; CHAIN_MAX];
         }
-        let mut gave = self.leave_gates(now, &attempt, &chain);
-        gave = gave.and(self.judge_health(now, &mut attempt, &chain, evidence(&report)));
+        let attempt = self.calls[slot as usize].out[place].as_ref();
+        let began = attempt.map_or(now, |attempt| attempt.began);
+        let gave = self.leave_gates(now, slot, place, &chain);
+        let gave = gave.and(self.judge_health(now, slot, place, &chain, evidence(&report)));
+        // Where it stands, and not by moving it out: an attempt is large.
+        self.calls[slot as usize].out[place] = None;
         if report.resent {
-            self.record_attempt(slot, attempt.name(), What::Resent, Held::NOTHING);
+            self.record_attempt(slot, name, What::Resent, Held::NOTHING);
         }
-        self.record_attempt(slot, attempt.name(), What::Met(report.outcome), gave);
-        self.learn(now, slot, &attempt, &chain, &report);
-        self.remember(now, slot, &attempt, &report);
+        self.record_attempt(slot, name, What::Met(report.outcome), gave);
+        self.learn(now, slot, (leg, began), &chain, &report);
+        self.remember(now, slot, (number, leg), &report);
         self.pump_chain(now, &chain);
         self.debug_check();
     }
@@ -80,11 +79,8 @@ impl Engine {
         let Some((slot, place)) = self.find(&permit) else {
             return;
         };
-        let Some(attempt) = self.calls[slot as usize].out[place].take() else {
-            return;
-        };
-        let name = attempt.name();
-        let gave = self.drop_attempt(now, slot, attempt, sent);
+        let name = (permit.attempt, permit.candidate);
+        let gave = self.drop_attempt(now, slot, place, sent);
         self.record_attempt(slot, name, What::Abandoned(sent), gave);
         let call = &mut self.calls[slot as usize];
         let was_committed = call.committed == Some(name.0);
@@ -106,10 +102,13 @@ impl Engine {
     }
 
     /// Gives back what a dropped attempt held.
-    pub(super) fn drop_attempt(&mut self, now: Instant, slot: u32, attempt: Attempt, sent: Sent) -> Held {
+    pub(super) fn drop_attempt(&mut self, now: Instant, slot: u32, place: usize, sent: Sent) -> Held {
+        let chain = self.chain_out(slot, place);
+        let mut gave = self.leave_gates(now, slot, place, &chain);
+        let Some(attempt) = self.calls[slot as usize].out[place].take() else {
+            return gave;
+        };
         self.permits_out -= 1;
-        let chain = attempt.chain;
-        let mut gave = self.leave_gates(now, &attempt, &chain);
         for (pass, number) in attempt.passes.into_iter().zip(chain.gates()) {
             if let (Some(pass), Some(breaker)) = (pass, &mut self.gates[*number as usize].breaker) {
                 gave = gave.and(Held::PROBE.when(pass.is_probe()));
@@ -126,13 +125,22 @@ impl Engine {
         gave
     }
 
+    /// The gates that the attempt passed which is out at `place` of its call.
+    fn chain_out(&self, slot: u32, place: usize) -> Chain {
+        let attempt = self.calls[slot as usize].out[place].as_ref();
+        attempt.expect("an attempt stands where it was found").chain
+    }
+
     /// Gives back the attempt's places, and counts it as an original where it was one (rule G2).
-    fn leave_gates(&mut self, now: Instant, attempt: &Attempt, chain: &Chain) -> Held {
-        for (place, number) in chain.gates().iter().enumerate() {
+    fn leave_gates(&mut self, now: Instant, slot: u32, place: usize, chain: &Chain) -> Held {
+        let Some(attempt) = &self.calls[slot as usize].out[place] else {
+            return Held::NOTHING;
+        };
+        for (number, is_original) in chain.gates().iter().zip(attempt.original_at) {
             let gate = &mut self.gates[*number as usize];
             gate.limiter.give();
             if let Some(budget) = &mut gate.budget
-                && attempt.original_at[place]
+                && is_original
             {
                 budget.original(now);
             }
@@ -144,14 +152,16 @@ impl Engine {
     fn judge_health(
         &mut self,
         now: Instant,
-        attempt: &mut Attempt,
+        slot: u32,
+        place: usize,
         chain: &Chain,
         evidence: Evidence,
     ) -> Held {
         let mut gave = Held::NOTHING;
-        for (pass, number) in attempt.passes.iter_mut().zip(chain.gates()) {
-            let gate = &mut self.gates[*number as usize];
-            let (Some(pass), Some(breaker)) = (pass.take(), &mut gate.breaker) else {
+        for (index, number) in chain.gates().iter().enumerate() {
+            let attempt = self.calls[slot as usize].out[place].as_mut();
+            let pass = attempt.and_then(|attempt| attempt.passes[index].take());
+            let (Some(pass), Some(breaker)) = (pass, &mut self.gates[*number as usize].breaker) else {
                 continue;
             };
             gave = gave.and(Held::PROBE.when(pass.is_probe()));
@@ -164,16 +174,23 @@ impl Engine {
     }
 
     /// What cool-down, squeeze and credential learn from the outcome (rules C6 and H9).
-    fn learn(&mut self, now: Instant, slot: u32, attempt: &Attempt, chain: &Chain, report: &Report) {
-        let credential = self.calls[slot as usize].legs[usize::from(attempt.leg)]
-            .candidate
-            .credential;
+    fn learn(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        (leg, began): (u16, Instant),
+        chain: &Chain,
+        report: &Report,
+    ) {
         match report.outcome {
             Outcome::Answer | Outcome::Refused(_) => {
                 self.answered(chain);
-                self.learn_accepted(slot, attempt, chain);
+                self.learn_accepted(slot, leg, chain);
             }
             Outcome::Denied { latches } => {
+                let credential = self.calls[slot as usize].legs[usize::from(leg)]
+                    .candidate
+                    .credential;
                 self.answered(chain);
                 if latches && let Some(until) = self.latches.denied(now, credential) {
                     self.record_gate(What::Latched(credential.0.0, until));
@@ -187,7 +204,7 @@ impl Engine {
                 let before = gate.cooldown.not_before();
                 let cooled = match (hint, report.outcome) {
                     (Some(hint), _) if hint.cools => gate.cooldown.hint(now, hint.wait, &hints),
-                    (None, Outcome::Throttled { .. }) => gate.cooldown.silent(now, attempt.began, &backoff),
+                    (None, Outcome::Throttled { .. }) => gate.cooldown.silent(now, began, &backoff),
                     (Some(_) | None, _) => Cooled::Not,
                 };
                 match cooled {
@@ -227,8 +244,8 @@ impl Engine {
     }
 
     /// The server took the credential and did not throttle.
-    fn learn_accepted(&mut self, slot: u32, attempt: &Attempt, chain: &Chain) {
-        let credential = self.calls[slot as usize].legs[usize::from(attempt.leg)]
+    fn learn_accepted(&mut self, slot: u32, leg: u16, chain: &Chain) {
+        let credential = self.calls[slot as usize].legs[usize::from(leg)]
             .candidate
             .credential;
         self.latches.accepted(credential);
@@ -236,30 +253,29 @@ impl Engine {
     }
 
     /// What the call has met by this outcome, and where it stands now.
-    fn remember(&mut self, now: Instant, slot: u32, attempt: &Attempt, report: &Report) {
+    fn remember(&mut self, now: Instant, slot: u32, (number, leg): (u32, u16), report: &Report) {
         let call = &mut self.calls[slot as usize];
         let lost = match (call.state, call.committed) {
-            (State::Flying | State::Streaming, Some(committed)) => committed != attempt.number,
+            (State::Flying | State::Streaming, Some(committed)) => committed != number,
             (State::Flying, None) => false,
             _ => true,
         };
-        let met = Met::of(now, report);
-        if met.sent == Sent::Maybe {
-            call.acted_in = Some(call.legs[usize::from(attempt.leg)].candidate.dedup);
+        if report.outcome.sent() == Sent::Maybe {
+            call.acted_in = Some(call.legs[usize::from(leg)].candidate.dedup);
         }
         if lost {
             return;
         }
-        call.met = match call.met {
-            Some(earlier) if call.met_this_round => Some(earlier.merged(met)),
-            Some(_) | None => Some(met),
-        };
+        // The committed one has decided; any other is merged with what its round has met before.
+        match &mut call.met {
+            Some(earlier) if call.met_this_round && call.committed.is_none() => {
+                *earlier = earlier.merged(Met::of(now, report));
+            }
+            met => *met = Some(Met::of(now, report)),
+        }
         call.met_this_round = true;
         let answered = matches!(report.outcome, Outcome::Answer);
         if answered || call.committed.is_some() || call.attempts_out() == 0 {
-            if call.committed.is_some() {
-                call.met = Some(met);
-            }
             call.state = State::Settled;
             self.agenda.disarm(slot);
         }
