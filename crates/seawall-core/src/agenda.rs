@@ -124,6 +124,7 @@ impl Agenda {
     }
 
     /// Forgets all about `slot`.
+    #[inline]
     pub(crate) fn forget(&mut self, slot: u32) {
         self.disarm(slot);
         self.polled(slot);

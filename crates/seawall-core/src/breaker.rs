@@ -149,10 +149,21 @@ impl Breaker {
     #[inline]
     pub fn advance(&mut self, now: Instant) -> Option<Transition> {
         self.now = self.now.max(now);
-        match self.state {
-            // Nearly always: nothing of it changes by the clock.
-            State::Closed if self.leases.is_empty() => None,
-            State::Closed | State::Open { .. } | State::HalfOpen { .. } => self.turn(),
+        if self.is_steady() { None } else { self.turn() }
+    }
+
+    /// Whether the clock alone changes nothing of it: nearly always.
+    #[inline]
+    fn is_steady(&self) -> bool {
+        matches!(self.state, State::Closed) && self.leases.is_empty()
+    }
+
+    /// Whether every call may send, at any time, until something is recorded or forced.
+    #[inline]
+    pub(crate) fn is_calm(&self) -> bool {
+        match self.mode {
+            Mode::Auto | Mode::Closed | Mode::Observe => self.is_steady(),
+            Mode::Open => false,
         }
     }
 

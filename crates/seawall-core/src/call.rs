@@ -164,7 +164,33 @@ pub(crate) struct Attempt {
     pub(crate) passes: [Option<Pass>; CHAIN_MAX],
     /// The budgets that count this attempt as an original, by place in the chain.
     pub(crate) original_at: [bool; CHAIN_MAX],
+    /// `None` of a first send, which pays nothing.
+    pub(crate) charged: Option<Charged>,
+}
+
+/// What a send at one candidate was charged, whether or not it has come yet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Charged {
+    pub(crate) leg: u16,
+    /// The gates that were asked, whatever the parents are by now.
+    pub(crate) chain: Chain,
+    /// By place in that chain; none where the send is an original, or nothing bounds it, or the server invited it.
     pub(crate) charges: [Option<Charge>; CHAIN_MAX],
+}
+
+impl Charged {
+    /// A send at `leg` that costs nothing.
+    pub(crate) const fn nothing(leg: u16, chain: Chain) -> Self {
+        Self {
+            leg,
+            chain,
+            charges: [None; CHAIN_MAX],
+        }
+    }
+
+    pub(crate) fn is_paid(&self) -> bool {
+        self.charges.iter().any(Option::is_some)
+    }
 }
 
 /// What the attempts of one round met, merged (rule J1).
@@ -209,9 +235,8 @@ pub(crate) struct Call {
     pub(crate) met_this_round: bool,
     /// Where an attempt may have acted.
     pub(crate) acted_in: Option<DedupId>,
-    /// What the next send has been charged, at which candidate and at which gates.
-    pub(crate) charged: Option<(u16, Chain)>,
-    pub(crate) charges: [Option<Charge>; CHAIN_MAX],
+    /// What the next send has been charged.
+    pub(crate) charged: Option<Charged>,
     pub(crate) previous_delay: Duration,
     pub(crate) ticket: u64,
     pub(crate) queued_since: Instant,
@@ -448,7 +473,6 @@ impl Call {
             met_this_round: false,
             acted_in: None,
             charged: None,
-            charges: [None; CHAIN_MAX],
             previous_delay: Duration::ZERO,
             ticket: 0,
             queued_since: Instant::START,
@@ -457,6 +481,7 @@ impl Call {
     }
 
     /// Moves a new tenant in, keeping what is warm.
+    #[inline]
     pub(crate) fn begin(&mut self, now: Instant, number: u64, rng: Rng, spec: &Spec<'_>) {
         self.number = number;
         self.state = State::Ready;

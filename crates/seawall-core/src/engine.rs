@@ -548,6 +548,20 @@ impl Engine {
     #[inline]
     fn leave_queues(&mut self, now: Instant, slot: u32) -> Held {
         match self.calls[slot as usize].state {
+            State::Queued { .. } | State::Promised { .. } | State::Saving { .. } | State::Waiting { .. } => {
+                self.give_turn(now, slot)
+            }
+            State::Gone
+            | State::Ready
+            | State::Flying
+            | State::Streaming
+            | State::Settled
+            | State::Ended(_) => Held::NOTHING,
+        }
+    }
+
+    fn give_turn(&mut self, now: Instant, slot: u32) -> Held {
+        match self.calls[slot as usize].state {
             State::Queued { gate, .. } => {
                 self.gates[gate as usize].queue.leave(&mut self.links, slot);
                 self.agenda.disarm(slot);
@@ -604,7 +618,7 @@ impl Engine {
     #[inline]
     fn slot(&self, id: CallId) -> Option<u32> {
         let call = self.calls.get(id.slot())?;
-        (call.generation == id.generation && call.state != State::Gone).then_some(id.slot)
+        (call.generation == id.generation && !matches!(call.state, State::Gone)).then_some(id.slot)
     }
 
     fn id(&self, slot: u32) -> CallId {

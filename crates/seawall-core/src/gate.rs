@@ -140,6 +140,14 @@ impl Gate {
         }
     }
 
+    /// Whether any call may go at once, as far as this gate's breaker, places and queue decide: nearly always.
+    #[inline]
+    pub(crate) fn is_calm(&self) -> bool {
+        self.queue.is_empty()
+            && self.limiter.has_place()
+            && self.breaker.as_ref().is_none_or(Breaker::is_calm)
+    }
+
     /// Whether a call that waits here may go, as far as this gate's breaker and places decide.
     ///
     /// The breaker was told the time before.

@@ -56,6 +56,10 @@ impl Queue {
         self.len
     }
 
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     pub(crate) const fn head(&self) -> Option<u32> {
         if self.head == NOBODY {
             None

@@ -2,8 +2,8 @@
 
 use super::Engine;
 use crate::breaker::Standing as BreakerStanding;
-use crate::budget::{Charge, Empty};
-use crate::call::{Attempt, Choice, OUT_MAX, Others, Spec, Standing, State, choose};
+use crate::budget::Empty;
+use crate::call::{Attempt, Charged, Choice, OUT_MAX, Others, Spec, Standing, State, choose};
 use crate::facts::Replay;
 use crate::gate::{CHAIN_MAX, Chain};
 use crate::policy::{Mode, OnOpen, PROBE_LEASE_SLACK};
@@ -23,13 +23,15 @@ pub(super) enum Beside {
 
 impl Engine {
     /// Skips candidates that cannot serve at all (rule K2): a window too small, a gate forced open.
+    #[inline]
     pub(super) fn settle_home(&mut self, slot: u32, spec: &Spec<'_>) {
         if let [only] = spec.route
             && spec.fits(only)
         {
             let call = &mut self.calls[slot as usize];
             (call.home, call.at) = (0, 0);
-            self.arrive(slot);
+            let replay = call.replay;
+            self.arrive(only.gate.0, replay);
             return;
         }
         let forced = |gate: u32| {
@@ -61,16 +63,16 @@ impl Engine {
         }
         let call = &mut self.calls[slot as usize];
         (call.home, call.at) = (home, home);
-        self.arrive(slot);
+        let replay = call.replay;
+        if let Some(candidate) = spec.route.get(usize::from(home)) {
+            self.arrive(candidate.gate.0, replay);
+        }
     }
 
-    /// Tells the breakers in front of the call's home that it came (rule H4).
-    fn arrive(&mut self, slot: u32) {
-        let call = &self.calls[slot as usize];
-        let Some(leg) = call.legs.get(usize::from(call.home)) else {
-            return;
-        };
-        let (replay, chain) = (call.replay, self.chain(leg.candidate.gate.0));
+    /// Tells the breakers in front of a call's home that it came (rule H4).
+    #[inline]
+    fn arrive(&mut self, gate: u32, replay: Replay) {
+        let chain = self.chain(gate);
         for gate in chain.gates() {
             if let Some(breaker) = &mut self.gates[*gate as usize].breaker {
                 breaker.arrive(self.now, replay);
@@ -176,7 +178,7 @@ impl Engine {
     fn affords(&mut self, now: Instant, slot: u32, leg: u16) -> bool {
         let call = &self.calls[slot as usize];
         // What is charged already goes with the call.
-        if (call.sends == 0 && call.nth == 1) || call.charges.iter().any(Option::is_some) {
+        if (call.sends == 0 && call.nth == 1) || call.charged.as_ref().is_some_and(Charged::is_paid) {
             return true;
         }
         self.without_room(now, slot, leg).is_none()
@@ -204,8 +206,11 @@ impl Engine {
     /// How a candidate stands towards the call: rule N1's order before a send. Asks; takes nothing.
     pub(super) fn standing(&mut self, now: Instant, slot: u32, leg: u16) -> Standing {
         let call = &self.calls[slot as usize];
-        let candidate = call.legs[usize::from(leg)].candidate;
+        let candidate = &call.legs[usize::from(leg)].candidate;
         let latched = self.latches.left(now, candidate.credential);
+        if latched.is_zero() && self.is_calm(now, candidate.gate.0) {
+            return Standing::Now;
+        }
         if !latched.is_zero() {
             let reason = Reason::DeniedLatched { left: latched };
             return Standing::Refuses {
@@ -253,6 +258,15 @@ impl Engine {
             Some(waits) => waits,
             None => Standing::Now,
         }
+    }
+
+    /// Whether nothing at all stands in the way of a call through `gate`.
+    #[inline]
+    fn is_calm(&self, now: Instant, gate: u32) -> bool {
+        let chain = &self.gates[gate as usize].chain;
+        let gate = |number: u32| &self.gates[number as usize];
+        gate(chain.quota()).cooldown.left(now).is_zero()
+            && chain.gates().iter().all(|number| gate(*number).is_calm())
     }
 
     /// Whether the call may stand in gate `number`'s queue: it does already, or the queue is not full.
@@ -451,8 +465,7 @@ impl Engine {
         call.at = leg;
         call.legs[usize::from(leg)].sends += 1;
         call.ticket = 0;
-        let charges = core::mem::replace(&mut call.charges, [None; CHAIN_MAX]);
-        call.charged = None;
+        let charged = call.charged.take();
         if beside == Beside::Nothing {
             call.met_this_round = false;
         }
@@ -468,7 +481,7 @@ impl Engine {
             chain,
             passes,
             original_at,
-            charges,
+            charged,
         });
         call.state = State::Flying;
         let permit = Permit {
@@ -533,7 +546,9 @@ impl Engine {
         leg: u16,
     ) -> Result<(Held, Held), (u32, Empty, Held)> {
         let call = &self.calls[slot as usize];
-        if call.charged.is_some_and(|(charged, _)| charged == leg) || (call.sends == 0 && call.nth == 1) {
+        if call.charged.as_ref().is_some_and(|charged| charged.leg == leg)
+            || (call.sends == 0 && call.nth == 1)
+        {
             return Ok((Held::NOTHING, Held::NOTHING));
         }
         let gave = self.give_charges(now, slot);
@@ -550,18 +565,16 @@ impl Engine {
         }
         let chain = self.chain(self.calls[slot as usize].legs[usize::from(leg)].candidate.gate.0);
         let first = self.first_sends(slot, &chain);
-        let mut charges: [Option<Charge>; CHAIN_MAX] = [None; CHAIN_MAX];
+        let mut charged = Charged::nothing(leg, chain);
         for (place, number) in chain.gates().iter().enumerate() {
             if let Some(budget) = &mut self.gates[*number as usize].budget
                 && !first[place]
             {
-                charges[place] = Some(budget.charge(now));
+                charged.charges[place] = Some(budget.charge(now));
             }
         }
-        let call = &mut self.calls[slot as usize];
-        call.charges = charges;
-        call.charged = Some((leg, chain));
-        Ok(Held::CHARGE.when(charges.iter().any(Option::is_some)))
+        self.calls[slot as usize].charged = Some(charged);
+        Ok(Held::CHARGE.when(charged.is_paid()))
     }
 
     /// The first gate where a send at `leg` would be an extra without credit, or would pass those who wait for it.
@@ -600,23 +613,16 @@ impl Engine {
     /// Gives back what a send that never happened was charged.
     #[inline]
     pub(super) fn give_charges(&mut self, now: Instant, slot: u32) -> Held {
-        let call = &mut self.calls[slot as usize];
-        let Some((_, chain)) = call.charged.take() else {
-            return Held::NOTHING;
-        };
-        let charges = core::mem::replace(&mut call.charges, [None; CHAIN_MAX]);
-        self.give_back(now, &chain, &charges)
+        match self.calls[slot as usize].charged.take() {
+            Some(charged) => self.give_back(now, &charged),
+            None => Held::NOTHING,
+        }
     }
 
-    /// Gives back charges at the gates of a chain.
-    pub(super) fn give_back(
-        &mut self,
-        now: Instant,
-        chain: &Chain,
-        charges: &[Option<Charge>; CHAIN_MAX],
-    ) -> Held {
+    /// Gives back charges at the gates that took them.
+    pub(super) fn give_back(&mut self, now: Instant, charged: &Charged) -> Held {
         let mut gave = Held::NOTHING;
-        for (charge, number) in charges.iter().zip(chain.gates()) {
+        for (charge, number) in charged.charges.iter().zip(charged.chain.gates()) {
             if let (Some(charge), Some(budget)) = (charge, &mut self.gates[*number as usize].budget) {
                 budget.give_back(now, *charge);
                 gave = Held::CHARGE;

@@ -3,7 +3,7 @@
 use super::Engine;
 use super::depart::Beside;
 use crate::budget::Empty;
-use crate::call::{Call, Judgement, Others, Standing, State};
+use crate::call::{Call, Charged, Judgement, Others, Standing, State};
 use crate::outcome::Outcome;
 use crate::policy::OnEmpty;
 use crate::reason::Reason;
@@ -133,7 +133,7 @@ impl Engine {
             }
         } else {
             let chain = self.chain(self.calls[slot as usize].legs[usize::from(at)].candidate.gate.0);
-            self.calls[slot as usize].charged = Some((at, chain));
+            self.calls[slot as usize].charged = Some(Charged::nothing(at, chain));
             Held::NOTHING
         };
         self.wait_until(now, slot, until, plan.reason(wait), took, Held::NOTHING)

@@ -117,7 +117,11 @@ impl Engine {
         }
         let leg = self.calls[slot as usize].legs[usize::from(attempt.leg)].candidate;
         match sent {
-            Sent::No => gave = gave.and(self.give_back(now, &chain, &attempt.charges)),
+            Sent::No => {
+                if let Some(charged) = &attempt.charged {
+                    gave = gave.and(self.give_back(now, charged));
+                }
+            }
             Sent::NotDone => {}
             Sent::Maybe | Sent::Done => self.calls[slot as usize].acted_in = Some(leg.dedup),
         }
