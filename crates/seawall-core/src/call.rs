@@ -30,7 +30,7 @@ use crate::policy::CallPolicy;
 use crate::reason::Reason;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
-use crate::verdict::{Endpoint, Role};
+use crate::verdict::{Action, Endpoint, Role, Verdict};
 use alloc::vec::Vec;
 
 /// Attempts of one call that may be out at once: the first and its hedge.
@@ -139,6 +139,18 @@ pub(crate) struct Finish {
     pub(crate) reason: Reason,
     pub(crate) unknown: bool,
     pub(crate) retry_at: Option<Instant>,
+}
+
+impl Finish {
+    pub(crate) const fn verdict(self) -> Verdict {
+        Verdict {
+            action: Action::Finish {
+                unknown: self.unknown,
+                retry_at: self.retry_at,
+            },
+            reason: self.reason,
+        }
+    }
 }
 
 /// A candidate, and what this call did there.
@@ -409,6 +421,55 @@ impl Call {
             (_, 0) => Role::Fallback,
             (_, _) => Role::Retry,
         }
+    }
+
+    /// Counts a send at `leg`, as what it is there: the first, a retry or a fallback.
+    #[inline]
+    pub(crate) fn count_send(&mut self, leg: u16) {
+        let there = &mut self.legs[usize::from(leg)];
+        let is_retry = there.sends > 0;
+        there.sends += 1;
+        if is_retry && !self.uncounted {
+            self.retries_made += 1;
+        }
+        if !is_retry && (self.sends > 0 || leg != self.home) {
+            self.fallbacks_made += 1;
+        }
+        self.uncounted = false;
+        self.sends += 1;
+        self.at = leg;
+        self.ticket = 0;
+    }
+
+    /// Puts an attempt out at `leg` that holds nothing yet but what was charged for it.
+    // It is filled where it stands: it is large, and nearly always most of it stays empty.
+    #[inline]
+    pub(crate) fn put_out(
+        &mut self,
+        began: Instant,
+        number: u32,
+        leg: u16,
+        role: Role,
+        chain: &Chain,
+    ) -> &mut Attempt {
+        self.state = State::Flying;
+        let place = self.out.iter_mut().find(|place| place.is_none());
+        let place = place.expect("a call sends while it has room");
+        *place = Some(Attempt {
+            number,
+            leg,
+            role,
+            began,
+            chain: *chain,
+            passes: [const { None }; CHAIN_MAX],
+            original_at: [false; CHAIN_MAX],
+            charged: None,
+        });
+        let attempt = place.as_mut().expect("it was put there");
+        if self.charged.is_some() {
+            attempt.charged = self.charged.take();
+        }
+        attempt
     }
 
     /// Whether this is a write whose effect nobody knows (rule E2).

@@ -327,26 +327,25 @@ impl Engine {
                 }
             }
             State::Settled => self.judge(now, slot),
-            State::Ended(Finish {
-                reason,
-                unknown,
-                retry_at,
-            }) => Verdict {
-                action: Action::Finish { unknown, retry_at },
-                reason,
-            },
+            State::Ended(finish) => finish.verdict(),
             State::Gone => unreachable!("a live call is not gone"),
         }
     }
 
     /// Ends the call with `reason`, and says so.
     fn finish(&mut self, now: Instant, slot: u32, reason: Reason, retry_at: Option<Instant>) -> Verdict {
-        self.close(now, slot, reason, retry_at, Held::NOTHING);
-        self.step(now, slot)
+        self.close(now, slot, reason, retry_at, Held::NOTHING).verdict()
     }
 
     /// Ends the call with `reason`: what it still holds goes back, beside `gave`, which went back before.
-    fn close(&mut self, now: Instant, slot: u32, reason: Reason, retry_at: Option<Instant>, gave: Held) {
+    fn close(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        reason: Reason,
+        retry_at: Option<Instant>,
+        gave: Held,
+    ) -> Finish {
         let gave = gave
             .and(self.leave_queues(now, slot))
             .and(self.give_charges(now, slot));
@@ -356,12 +355,14 @@ impl Engine {
             let met = call.met.as_ref()?;
             Some(met.at.after(met.hint?.wait))
         });
-        call.state = State::Ended(Finish {
+        let finish = Finish {
             reason,
             unknown,
             retry_at,
-        });
+        };
+        call.state = State::Ended(finish);
         self.record(slot, What::Finished(reason, unknown), Held::NOTHING, gave);
+        finish
     }
 
     /// Gives back all that a call holds, in any state.
@@ -516,11 +517,7 @@ impl Engine {
 
     /// A gate's breaker moved.
     fn turned(&mut self, number: u32, transition: Transition) {
-        let gate = &mut self.gates[number as usize];
-        match transition {
-            Transition::ClosedCautiously => gate.limiter.start_with(gate.probes),
-            Transition::Opened { .. } | Transition::HalfOpened | Transition::Closed => {}
-        }
+        self.gates[number as usize].turned(transition);
         self.record_gate(What::Breaker(number, transition));
     }
 
@@ -666,16 +663,7 @@ impl Engine {
     }
 
     fn record_gate(&mut self, what: What) {
-        let (took, gave) = (Held::NOTHING, Held::NOTHING);
-        self.trace.push(Event {
-            at: self.now,
-            call: 0,
-            attempt: 0,
-            candidate: 0,
-            what,
-            took,
-            gave,
-        });
+        self.trace.push(Event::of_gate(self.now, what));
     }
 }
 

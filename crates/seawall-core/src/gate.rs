@@ -4,13 +4,14 @@
 //! has paid for nothing. So a chain is always asked whole before anything is taken, under one lock and at one
 //! instant: `standing` asks, `take` takes, `give` gives back exactly what was taken.
 
-use crate::breaker::{Breaker, Standing as BreakerStanding};
+use crate::breaker::{Breaker, Evidence, Pass, Standing as BreakerStanding, Transition};
 use crate::budget::Budget;
 use crate::cooldown::Cooldown;
 use crate::facts::Replay;
 use crate::limiter::Limiter;
 use crate::policy::{GatePolicy, OnOpen, PolicyError};
 use crate::queue::Queue;
+use crate::rng::Rng;
 use crate::time::Instant;
 
 /// Gates that one attempt passes at the most: its own, its parents, its quota.
@@ -137,6 +138,53 @@ impl Gate {
         match (&mut self.budget, &policy.budget) {
             (Some(budget), Some(policy)) => budget.configure(now, policy),
             (budget, policy) => *budget = policy.as_ref().map(Budget::new),
+        }
+    }
+
+    /// Takes a place for an attempt, and the breaker's leave where there is one.
+    #[inline]
+    pub(crate) fn enter(
+        &mut self,
+        now: Instant,
+        replay: Replay,
+        ticket: u64,
+        lease_until: Instant,
+    ) -> Option<Pass> {
+        self.limiter.take();
+        let breaker = self.breaker.as_mut()?;
+        Some(breaker.admit(now, replay, ticket, lease_until))
+    }
+
+    /// Gives an attempt's place back, and counts it as an original where it was one here (rule G2).
+    #[inline]
+    pub(crate) fn leave(&mut self, now: Instant, is_original: bool) {
+        self.limiter.give();
+        if let Some(budget) = &mut self.budget
+            && is_original
+        {
+            budget.original(now);
+        }
+    }
+
+    /// Tells the breaker what an attempt with this pass met.
+    #[inline]
+    pub(crate) fn judge(
+        &mut self,
+        now: Instant,
+        pass: Pass,
+        evidence: Evidence,
+        rng: &mut Rng,
+    ) -> Option<Transition> {
+        let transition = self.breaker.as_mut()?.record(now, pass, evidence, rng)?;
+        self.turned(transition);
+        Some(transition)
+    }
+
+    /// What follows here from a transition of the breaker.
+    pub(crate) fn turned(&mut self, transition: Transition) {
+        match transition {
+            Transition::ClosedCautiously => self.limiter.start_with(self.probes),
+            Transition::Opened { .. } | Transition::HalfOpened | Transition::Closed => {}
         }
     }
 

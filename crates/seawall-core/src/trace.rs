@@ -32,6 +32,21 @@ pub struct Event {
     pub gave: Held,
 }
 
+impl Event {
+    /// Something that happened to a gate, and to no call.
+    pub(crate) const fn of_gate(at: Instant, what: What) -> Self {
+        Self {
+            at,
+            call: 0,
+            attempt: 0,
+            candidate: 0,
+            what,
+            took: Held::NOTHING,
+            gave: Held::NOTHING,
+        }
+    }
+}
+
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -240,15 +255,7 @@ impl Trace {
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = Event> + '_ {
         let at = self.events.front().map_or(Instant::START, |event| event.at);
         let lost = core::mem::take(&mut self.lost);
-        let lost = (lost > 0).then_some(Event {
-            at,
-            call: 0,
-            attempt: 0,
-            candidate: 0,
-            what: What::Lost(lost),
-            took: Held::NOTHING,
-            gave: Held::NOTHING,
-        });
+        let lost = (lost > 0).then_some(Event::of_gate(at, What::Lost(lost)));
         lost.into_iter().chain(self.events.drain(..))
     }
 }

@@ -1,9 +1,9 @@
 //! Before a send: which candidate, which queue, and what is taken.
 
 use super::Engine;
-use crate::breaker::Standing as BreakerStanding;
+use crate::breaker::{Pass, Standing as BreakerStanding};
 use crate::budget::Empty;
-use crate::call::{Attempt, Charged, Choice, OUT_MAX, Others, Spec, Standing, State, choose};
+use crate::call::{Charged, Choice, Others, Spec, Standing, State, choose};
 use crate::facts::Replay;
 use crate::gate::{CHAIN_MAX, Chain};
 use crate::policy::{Mode, OnOpen, PROBE_LEASE_SLACK};
@@ -412,78 +412,42 @@ impl Engine {
             Ok(paid) => paid,
             Err((gate, empty, gave)) => return self.unpaid(now, slot, leg, gate, empty, gave),
         };
-        let call = &self.calls[slot as usize];
-        let mut role = if matches!(beside, Beside::First(_)) {
-            Role::Hedge
-        } else {
-            call.role_at(leg)
-        };
-        let chain = self.chain(call.legs[usize::from(leg)].candidate.gate.0);
+        let left_queue = self.unqueue_for_send(slot);
+        let chain = self.chain(self.calls[slot as usize].legs[usize::from(leg)].candidate.gate.0);
         let original_at = self.first_sends(slot, &chain);
+        self.attempts += 1;
+        self.permits_out += 1;
+        let ticket = self.attempts;
+        let Self { calls, gates, .. } = self;
+        let call = &mut calls[slot as usize];
         let limits = call.policy.limits_for(call.endpoint, now, call.deadline);
         // Up to the commit, which judges a probe, nothing else ends an attempt that makes progress (rule H6).
         let lease = now
             .after(limits.total)
             .min(call.deadline)
             .after(PROBE_LEASE_SLACK);
-        let replay = call.replay;
-        let left_queue = self.unqueue_for_send(slot);
-        let mut took = match beside {
-            Beside::Nothing => Held::PLACE.and(paid),
-            Beside::First(paid_before) => Held::PLACE.and(paid_before),
+        let (mut role, paid) = match beside {
+            Beside::Nothing => (call.role_at(leg), paid),
+            Beside::First(paid_before) => (Role::Hedge, paid_before),
         };
-        self.attempts += 1;
-        let ticket = self.attempts;
-        let mut passes = [const { None }; CHAIN_MAX];
-        for (place, number) in chain.gates().iter().enumerate() {
-            let gate = &mut self.gates[*number as usize];
-            gate.limiter.take();
-            if let Some(breaker) = &mut gate.breaker {
-                let pass = breaker.admit(now, replay, ticket, lease);
-                if pass.is_probe() {
-                    took = took.and(Held::PROBE);
-                    role = if matches!(beside, Beside::First(_)) {
-                        role
-                    } else {
-                        Role::Probe
-                    };
-                }
-                passes[place] = Some(pass);
-            }
-        }
-        self.permits_out += 1;
-        let call = &mut self.calls[slot as usize];
-        let is_retry = call.legs[usize::from(leg)].sends > 0;
-        if is_retry && !call.uncounted {
-            call.retries_made += 1;
-        }
-        if !is_retry && (call.sends > 0 || leg != call.home) {
-            call.fallbacks_made += 1;
-        }
-        call.uncounted = false;
-        call.sends += 1;
-        call.at = leg;
-        call.legs[usize::from(leg)].sends += 1;
-        call.ticket = 0;
-        let charged = call.charged.take();
+        let mut took = Held::PLACE.and(paid);
+        call.count_send(leg);
         if beside == Beside::Nothing {
             call.met_this_round = false;
         }
-        let number = call.sends;
-        let place = (0..OUT_MAX)
-            .find(|place| call.out[*place].is_none())
-            .expect("a call sends while it has room");
-        call.out[place] = Some(Attempt {
-            number,
-            leg,
-            role,
-            began: now,
-            chain,
-            passes,
-            original_at,
-            charged,
-        });
-        call.state = State::Flying;
+        let (number, replay) = (call.sends, call.replay);
+        let attempt = call.put_out(now, number, leg, role, &chain);
+        attempt.original_at = original_at;
+        for (pass, number) in attempt.passes.iter_mut().zip(chain.gates()) {
+            *pass = gates[*number as usize].enter(now, replay, ticket, lease);
+            if pass.as_ref().is_some_and(Pass::is_probe) {
+                took = took.and(Held::PROBE);
+            }
+        }
+        if took.has(Held::PROBE) && beside == Beside::Nothing {
+            role = Role::Probe;
+            attempt.role = role;
+        }
         let permit = Permit {
             call: self.id(slot),
             attempt: number,

@@ -224,8 +224,7 @@ impl Engine {
             }
             Some(OnEmpty::Wait | OnEmpty::Stop) | None => {
                 let reason = Reason::BudgetEmpty { granted, allowed };
-                self.close(now, slot, reason, None, gave);
-                self.step(now, slot)
+                self.close(now, slot, reason, None, gave).verdict()
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::cooldown::Cooled;
 use crate::gate::{CHAIN_MAX, Chain};
 use crate::outcome::{Cause, Outcome, Report, Sent, Usage};
 use crate::time::Instant;
-use crate::trace::{Held, What};
+use crate::trace::{Event, Held, What};
 use crate::verdict::Permit;
 
 impl Engine {
@@ -31,7 +31,7 @@ impl Engine {
             self.agenda.make_ready(slot);
         }
         let chain = self.chain_out(slot, place);
-        let gave = self.judge_health(now, slot, place, &chain, Evidence::Success);
+        let gave = self.judge_health(now, slot, place, Evidence::Success);
         self.learn_accepted(slot, permit.candidate, &chain);
         self.record_attempt(slot, name, What::Committed, gave);
         self.pump_chain(now, &chain);
@@ -58,8 +58,8 @@ impl Engine {
         }
         let attempt = self.calls[slot as usize].out[place].as_ref();
         let began = attempt.map_or(now, |attempt| attempt.began);
-        let gave = self.leave_gates(now, slot, place, &chain);
-        let gave = gave.and(self.judge_health(now, slot, place, &chain, evidence(&report)));
+        let gave = self.leave_gates(now, slot, place);
+        let gave = gave.and(self.judge_health(now, slot, place, evidence(&report)));
         // Where it stands, and not by moving it out: an attempt is large.
         self.calls[slot as usize].out[place] = None;
         if report.resent {
@@ -104,7 +104,7 @@ impl Engine {
     /// Gives back what a dropped attempt held.
     pub(super) fn drop_attempt(&mut self, now: Instant, slot: u32, place: usize, sent: Sent) -> Held {
         let chain = self.chain_out(slot, place);
-        let mut gave = self.leave_gates(now, slot, place, &chain);
+        let mut gave = self.leave_gates(now, slot, place);
         let Some(attempt) = self.calls[slot as usize].out[place].take() else {
             return gave;
         };
@@ -136,42 +136,29 @@ impl Engine {
     }
 
     /// Gives back the attempt's places, and counts it as an original where it was one (rule G2).
-    fn leave_gates(&mut self, now: Instant, slot: u32, place: usize, chain: &Chain) -> Held {
+    fn leave_gates(&mut self, now: Instant, slot: u32, place: usize) -> Held {
         let Some(attempt) = &self.calls[slot as usize].out[place] else {
             return Held::NOTHING;
         };
-        for (number, is_original) in chain.gates().iter().zip(attempt.original_at) {
-            let gate = &mut self.gates[*number as usize];
-            gate.limiter.give();
-            if let Some(budget) = &mut gate.budget
-                && is_original
-            {
-                budget.original(now);
-            }
+        for (number, is_original) in attempt.chain.gates().iter().zip(attempt.original_at) {
+            self.gates[*number as usize].leave(now, is_original);
         }
         Held::PLACE
     }
 
     /// Tells the breakers, once per attempt.
-    fn judge_health(
-        &mut self,
-        now: Instant,
-        slot: u32,
-        place: usize,
-        chain: &Chain,
-        evidence: Evidence,
-    ) -> Held {
+    fn judge_health(&mut self, now: Instant, slot: u32, place: usize, evidence: Evidence) -> Held {
+        let Some(attempt) = &mut self.calls[slot as usize].out[place] else {
+            return Held::NOTHING;
+        };
         let mut gave = Held::NOTHING;
-        for (index, number) in chain.gates().iter().enumerate() {
-            let attempt = self.calls[slot as usize].out[place].as_mut();
-            let pass = attempt.and_then(|attempt| attempt.passes[index].take());
-            let (Some(pass), Some(breaker)) = (pass, &mut self.gates[*number as usize].breaker) else {
-                continue;
-            };
+        for (number, pass) in attempt.chain.gates().iter().zip(&mut attempt.passes) {
+            let Some(pass) = pass.take() else { continue };
             gave = gave.and(Held::PROBE.when(pass.is_probe()));
-            let transition = breaker.record(now, pass, evidence, &mut self.rng);
-            if let Some(transition) = transition {
-                self.turned(*number, transition);
+            let gate = &mut self.gates[*number as usize];
+            if let Some(transition) = gate.judge(now, pass, evidence, &mut self.rng) {
+                let event = Event::of_gate(now, What::Breaker(*number, transition));
+                self.trace.push(event);
             }
         }
         gave
