@@ -164,9 +164,11 @@ pub(crate) struct Leg {
     pub(crate) spent: bool,
 }
 
-/// An attempt that is out.
+/// An attempt that is out, or the place for one.
+// A place is filled and emptied where it stands: it is large, and nearly always most of it stays empty.
 #[derive(Debug)]
 pub(crate) struct Attempt {
+    /// From 1; 0 is an empty place, which has no passes and no charge.
     pub(crate) number: u32,
     pub(crate) leg: u16,
     pub(crate) role: Role,
@@ -178,6 +180,31 @@ pub(crate) struct Attempt {
     pub(crate) original_at: [bool; CHAIN_MAX],
     /// `None` of a first send, which pays nothing.
     pub(crate) charged: Option<Charged>,
+}
+
+impl Attempt {
+    const NONE: Self = Self {
+        number: 0,
+        leg: 0,
+        role: Role::First,
+        began: Instant::START,
+        chain: Chain::of(0),
+        passes: [const { None }; CHAIN_MAX],
+        original_at: [false; CHAIN_MAX],
+        charged: None,
+    };
+
+    pub(crate) const fn is_out(&self) -> bool {
+        self.number > 0
+    }
+
+    /// Empties the place; its passes have come back before.
+    #[inline]
+    pub(crate) fn come_back(&mut self) {
+        debug_assert!(self.passes.iter().all(Option::is_none), "every pass comes back");
+        self.number = 0;
+        self.charged = None;
+    }
 }
 
 /// What a send at one candidate was charged, whether or not it has come yet.
@@ -239,7 +266,7 @@ pub(crate) struct Call {
     pub(crate) fallbacks_made: u32,
     /// The next send at a used candidate does not count towards the retries (preset `batch` after a throttle).
     pub(crate) uncounted: bool,
-    pub(crate) out: [Option<Attempt>; OUT_MAX],
+    pub(crate) out: [Attempt; OUT_MAX],
     pub(crate) hedged: bool,
     pub(crate) committed: Option<u32>,
     pub(crate) met: Option<Met>,
@@ -442,30 +469,16 @@ impl Call {
     }
 
     /// Puts an attempt out at `leg` that holds nothing yet but what was charged for it.
-    // It is filled where it stands: it is large, and nearly always most of it stays empty.
     #[inline]
-    pub(crate) fn put_out(
-        &mut self,
-        began: Instant,
-        number: u32,
-        leg: u16,
-        role: Role,
-        chain: &Chain,
-    ) -> &mut Attempt {
+    pub(crate) fn put_out(&mut self, began: Instant, leg: u16, role: Role, chain: &Chain) -> &mut Attempt {
         self.state = State::Flying;
-        let place = self.out.iter_mut().find(|place| place.is_none());
-        let place = place.expect("a call sends while it has room");
-        *place = Some(Attempt {
-            number,
-            leg,
-            role,
-            began,
-            chain: *chain,
-            passes: [const { None }; CHAIN_MAX],
-            original_at: [false; CHAIN_MAX],
-            charged: None,
-        });
-        let attempt = place.as_mut().expect("it was put there");
+        let place = self.out.iter_mut().find(|attempt| !attempt.is_out());
+        let attempt = place.expect("a call sends while it has room");
+        attempt.number = self.sends;
+        attempt.leg = leg;
+        attempt.role = role;
+        attempt.began = began;
+        attempt.chain = *chain;
         if self.charged.is_some() {
             attempt.charged = self.charged.take();
         }
@@ -497,8 +510,13 @@ impl Call {
         cooling > self.policy.hints.max || cooling.plus(self.policy.timeouts.min_attempt) > left
     }
 
+    /// The attempts that are out.
+    pub(crate) fn attempts(&self) -> impl Iterator<Item = &Attempt> {
+        self.out.iter().filter(|attempt| attempt.is_out())
+    }
+
     pub(crate) fn attempts_out(&self) -> usize {
-        self.out.iter().flatten().count()
+        self.attempts().count()
     }
 
     pub(crate) fn leg(&self) -> &Leg {
@@ -527,7 +545,7 @@ impl Call {
             retries_made: 0,
             fallbacks_made: 0,
             uncounted: false,
-            out: [None, None],
+            out: [const { Attempt::NONE }; OUT_MAX],
             hedged: false,
             committed: None,
             met: None,

@@ -314,11 +314,11 @@ impl Engine {
             State::Saving { gate, resume_at } => self.save(now, slot, gate, resume_at),
             State::Flying => self.fly(now, slot),
             State::Streaming => {
-                let mut out = call.out.iter().flatten();
-                let lost = out
+                let lost = call
+                    .attempts()
                     .find(|attempt| call.committed != Some(attempt.number))
                     .map(|lost| lost.number);
-                let mut out = call.out.iter().flatten();
+                let mut out = call.attempts();
                 let committed = out.find(|attempt| call.committed == Some(attempt.number));
                 let reason = committed.map_or(Reason::First, |attempt| attempt.role.reason());
                 Verdict {
@@ -369,7 +369,7 @@ impl Engine {
     fn release(&mut self, now: Instant, slot: u32) -> Held {
         let mut held = self.leave_queues(now, slot).and(self.give_charges(now, slot));
         for place in 0..crate::call::OUT_MAX {
-            if self.calls[slot as usize].out[place].is_some() {
+            if self.calls[slot as usize].out[place].is_out() {
                 // Nobody said what became of it: it may have acted, and was an attempt.
                 held = held.and(self.drop_attempt(now, slot, place, Sent::Maybe));
             }

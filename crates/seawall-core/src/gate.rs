@@ -13,6 +13,7 @@ use crate::policy::{GatePolicy, OnOpen, PolicyError};
 use crate::queue::Queue;
 use crate::rng::Rng;
 use crate::time::Instant;
+use crate::trace::Held;
 
 /// Gates that one attempt passes at the most: its own, its parents, its quota.
 pub const CHAIN_MAX: usize = 4;
@@ -166,18 +167,24 @@ impl Gate {
         }
     }
 
-    /// Tells the breaker what an attempt with this pass met.
+    /// Tells the breaker what the attempt with this pass met, once. Says what that gave back, and what follows.
     #[inline]
     pub(crate) fn judge(
         &mut self,
         now: Instant,
-        pass: Pass,
+        pass: &mut Option<Pass>,
         evidence: Evidence,
         rng: &mut Rng,
-    ) -> Option<Transition> {
-        let transition = self.breaker.as_mut()?.record(now, pass, evidence, rng)?;
-        self.turned(transition);
-        Some(transition)
+    ) -> (Held, Option<Transition>) {
+        let (Some(pass), Some(breaker)) = (pass.take(), &mut self.breaker) else {
+            return (Held::NOTHING, None);
+        };
+        let gave = Held::PROBE.when(pass.is_probe());
+        let transition = breaker.record(now, pass, evidence, rng);
+        if let Some(transition) = transition {
+            self.turned(transition);
+        }
+        (gave, transition)
     }
 
     /// What follows here from a transition of the breaker.

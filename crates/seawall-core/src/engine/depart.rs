@@ -436,7 +436,7 @@ impl Engine {
             call.met_this_round = false;
         }
         let (number, replay) = (call.sends, call.replay);
-        let attempt = call.put_out(now, number, leg, role, &chain);
+        let attempt = call.put_out(now, leg, role, &chain);
         attempt.original_at = original_at;
         for (pass, number) in attempt.passes.iter_mut().zip(chain.gates()) {
             *pass = gates[*number as usize].enter(now, replay, ticket, lease);

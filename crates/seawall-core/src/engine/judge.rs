@@ -325,9 +325,11 @@ impl Engine {
     /// Attempts are out: a hedge, where one is due and every part of it is free (rule J1).
     pub(super) fn fly(&mut self, now: Instant, slot: u32) -> Verdict {
         let call = &self.calls[slot as usize];
-        let mut out = call.out.iter().flatten();
-        let first = out.next().expect("a call flies while an attempt is out");
-        let alone = out.next().is_none();
+        let alone = call.attempts_out() == 1;
+        let first = call
+            .attempts()
+            .next()
+            .expect("a call flies while an attempt is out");
         let (reason, leg) = (first.role.reason(), first.leg);
         let due = match call.policy.hedge {
             Some(hedge) if alone && !call.hedged && call.hedges_act_once_at(leg) && !call.once => {

@@ -4,7 +4,7 @@ use super::Engine;
 use crate::breaker::Evidence;
 use crate::call::{Call, Met, State};
 use crate::cooldown::Cooled;
-use crate::gate::{CHAIN_MAX, Chain};
+use crate::gate::Chain;
 use crate::outcome::{Cause, Outcome, Report, Sent, Usage};
 use crate::time::Instant;
 use crate::trace::{Event, Held, What};
@@ -30,8 +30,7 @@ impl Engine {
             // Its driver is to be told which attempt has lost.
             self.agenda.make_ready(slot);
         }
-        let chain = self.chain_out(slot, place);
-        let gave = self.judge_health(now, slot, place, Evidence::Success);
+        let (chain, gave) = self.judge_health(now, slot, place);
         self.learn_accepted(slot, permit.candidate, &chain);
         self.record_attempt(slot, name, What::Committed, gave);
         self.pump_chain(now, &chain);
@@ -46,22 +45,8 @@ impl Engine {
         };
         let name @ (number, leg) = (permit.attempt, permit.candidate);
         self.permits_out -= 1;
-        let chain = self.chain_out(slot, place);
-        if let Outcome::Failed {
-            cause: Cause::Request,
-            ..
-        } = report.outcome
-            && let Some(attempt) = &mut self.calls[slot as usize].out[place]
-        {
-            // It was refused here and never left: that earns nobody a retry (rule G2).
-            attempt.original_at = [false; CHAIN_MAX];
-        }
-        let attempt = self.calls[slot as usize].out[place].as_ref();
-        let began = attempt.map_or(now, |attempt| attempt.began);
-        let gave = self.leave_gates(now, slot, place);
-        let gave = gave.and(self.judge_health(now, slot, place, evidence(&report)));
-        // Where it stands, and not by moving it out: an attempt is large.
-        self.calls[slot as usize].out[place] = None;
+        let began = self.calls[slot as usize].out[place].began;
+        let (chain, gave) = self.land(now, slot, place, &report);
         if report.resent {
             self.record_attempt(slot, name, What::Resent, Held::NOTHING);
         }
@@ -103,65 +88,84 @@ impl Engine {
 
     /// Gives back what a dropped attempt held.
     pub(super) fn drop_attempt(&mut self, now: Instant, slot: u32, place: usize, sent: Sent) -> Held {
-        let chain = self.chain_out(slot, place);
-        let mut gave = self.leave_gates(now, slot, place);
-        let Some(attempt) = self.calls[slot as usize].out[place].take() else {
-            return gave;
-        };
         self.permits_out -= 1;
-        for (pass, number) in attempt.passes.into_iter().zip(chain.gates()) {
-            if let (Some(pass), Some(breaker)) = (pass, &mut self.gates[*number as usize].breaker) {
+        let Self { calls, gates, .. } = self;
+        let attempt = &mut calls[slot as usize].out[place];
+        let (chain, leg) = (attempt.chain, attempt.leg);
+        let mut gave = Held::PLACE;
+        for (index, number) in chain.gates().iter().enumerate() {
+            let gate = &mut gates[*number as usize];
+            gate.leave(now, attempt.original_at[index]);
+            if let (Some(pass), Some(breaker)) = (attempt.passes[index].take(), &mut gate.breaker) {
                 gave = gave.and(Held::PROBE.when(pass.is_probe()));
                 breaker.release(now, pass);
             }
         }
-        let leg = self.calls[slot as usize].legs[usize::from(attempt.leg)].candidate;
+        let charged = attempt.charged.take();
+        attempt.come_back();
         match sent {
             Sent::No => {
-                if let Some(charged) = &attempt.charged {
-                    gave = gave.and(self.give_back(now, charged));
+                if let Some(charged) = charged {
+                    gave = gave.and(self.give_back(now, &charged));
                 }
             }
             Sent::NotDone => {}
-            Sent::Maybe | Sent::Done => self.calls[slot as usize].acted_in = Some(leg.dedup),
+            Sent::Maybe | Sent::Done => {
+                let call = &mut self.calls[slot as usize];
+                call.acted_in = Some(call.legs[usize::from(leg)].candidate.dedup);
+            }
         }
         self.pump_chain(now, &chain);
         gave
     }
 
-    /// The gates that the attempt passed which is out at `place` of its call.
-    fn chain_out(&self, slot: u32, place: usize) -> Chain {
-        let attempt = self.calls[slot as usize].out[place].as_ref();
-        attempt.expect("an attempt stands where it was found").chain
-    }
-
-    /// Gives back the attempt's places, and counts it as an original where it was one (rule G2).
-    fn leave_gates(&mut self, now: Instant, slot: u32, place: usize) -> Held {
-        let Some(attempt) = &self.calls[slot as usize].out[place] else {
-            return Held::NOTHING;
-        };
-        for (number, is_original) in attempt.chain.gates().iter().zip(attempt.original_at) {
-            self.gates[*number as usize].leave(now, is_original);
-        }
-        Held::PLACE
-    }
-
-    /// Tells the breakers, once per attempt.
-    fn judge_health(&mut self, now: Instant, slot: u32, place: usize, evidence: Evidence) -> Held {
-        let Some(attempt) = &mut self.calls[slot as usize].out[place] else {
-            return Held::NOTHING;
-        };
-        let mut gave = Held::NOTHING;
-        for (number, pass) in attempt.chain.gates().iter().zip(&mut attempt.passes) {
-            let Some(pass) = pass.take() else { continue };
-            gave = gave.and(Held::PROBE.when(pass.is_probe()));
-            let gate = &mut self.gates[*number as usize];
-            if let Some(transition) = gate.judge(now, pass, evidence, &mut self.rng) {
-                let event = Event::of_gate(now, What::Breaker(*number, transition));
-                self.trace.push(event);
+    /// Gives back the places of an attempt that has met something, counts it as an original where it was one
+    /// (rule G2), and tells the breakers.
+    fn land(&mut self, now: Instant, slot: u32, place: usize, report: &Report) -> (Chain, Held) {
+        let Self {
+            calls,
+            gates,
+            rng,
+            trace,
+            ..
+        } = self;
+        let attempt = &mut calls[slot as usize].out[place];
+        let (chain, evidence) = (attempt.chain, evidence(report));
+        let was_sent = was_sent(&report.outcome);
+        let mut gave = Held::PLACE;
+        for (index, number) in chain.gates().iter().enumerate() {
+            let gate = &mut gates[*number as usize];
+            gate.leave(now, attempt.original_at[index] && was_sent);
+            let (judged, transition) = gate.judge(now, &mut attempt.passes[index], evidence, rng);
+            gave = gave.and(judged);
+            if let Some(transition) = transition {
+                trace.push(Event::of_gate(now, What::Breaker(*number, transition)));
             }
         }
-        gave
+        attempt.come_back();
+        (chain, gave)
+    }
+
+    /// Tells the breakers that the attempt's first content was accepted; they are told once per attempt.
+    fn judge_health(&mut self, now: Instant, slot: u32, place: usize) -> (Chain, Held) {
+        let Self {
+            calls,
+            gates,
+            rng,
+            trace,
+            ..
+        } = self;
+        let attempt = &mut calls[slot as usize].out[place];
+        let mut gave = Held::NOTHING;
+        for (number, pass) in attempt.chain.gates().iter().zip(&mut attempt.passes) {
+            let gate = &mut gates[*number as usize];
+            let (judged, transition) = gate.judge(now, pass, Evidence::Success, rng);
+            gave = gave.and(judged);
+            if let Some(transition) = transition {
+                trace.push(Event::of_gate(now, What::Breaker(*number, transition)));
+            }
+        }
+        (attempt.chain, gave)
     }
 
     /// What cool-down, squeeze and credential learn from the outcome (rules C6 and H9).
@@ -275,10 +279,8 @@ impl Engine {
     /// The slot and place of an attempt that is still out.
     fn find(&self, permit: &Permit) -> Option<(u32, usize)> {
         let slot = self.slot(permit.call)?;
-        let out = &self.calls[slot as usize].out;
-        let place = out
-            .iter()
-            .position(|attempt| attempt.as_ref().is_some_and(|it| it.number == permit.attempt))?;
+        let mut out = self.calls[slot as usize].out.iter();
+        let place = out.position(|attempt| attempt.number == permit.attempt)?;
         Some((slot, place))
     }
 
@@ -289,6 +291,17 @@ impl Engine {
             debug_assert_eq!(out as u64, self.permits_out, "in flight is what is out");
         }
     }
+}
+
+/// Whether an attempt left: one that was refused here earns nobody a retry (rule G2).
+const fn was_sent(outcome: &Outcome) -> bool {
+    !matches!(
+        outcome,
+        Outcome::Failed {
+            cause: Cause::Request,
+            ..
+        }
+    )
 }
 
 /// What an outcome says of an upstream's health (rule H2).
