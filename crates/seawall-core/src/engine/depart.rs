@@ -3,7 +3,7 @@
 use super::Engine;
 use crate::breaker::{Pass, Standing as BreakerStanding};
 use crate::budget::Empty;
-use crate::call::{Charged, Choice, Others, Spec, Standing, State, choose};
+use crate::call::{Candidate, Charged, Choice, Others, Spec, Standing, State, choose};
 use crate::facts::Replay;
 use crate::gate::{CHAIN_MAX, Chain};
 use crate::policy::{Mode, OnOpen, PROBE_LEASE_SLACK};
@@ -88,6 +88,9 @@ impl Engine {
             return self.finish(now, slot, Reason::DeadlinePassed { deadline }, None);
         }
         let at = call.at;
+        if self.is_calm(now, &call.legs[usize::from(at)].candidate) {
+            return self.send(now, slot, at, Beside::Nothing);
+        }
         let here = self.standing(now, slot, at);
         if matches!(here, Standing::Now) {
             return self.send(now, slot, at, Beside::Nothing);
@@ -208,9 +211,6 @@ impl Engine {
         let call = &self.calls[slot as usize];
         let candidate = &call.legs[usize::from(leg)].candidate;
         let latched = self.latches.left(now, candidate.credential);
-        if latched.is_zero() && self.is_calm(now, candidate.gate.0) {
-            return Standing::Now;
-        }
         if !latched.is_zero() {
             let reason = Reason::DeniedLatched { left: latched };
             return Standing::Refuses {
@@ -260,12 +260,14 @@ impl Engine {
         }
     }
 
-    /// Whether nothing at all stands in the way of a call through `gate`.
+    /// Whether nothing at all stands in the way of any call to `candidate`, asked once instead of gate by gate:
+    /// nearly always. Where it says no, `standing` may still find that this call may go.
     #[inline]
-    fn is_calm(&self, now: Instant, gate: u32) -> bool {
-        let chain = &self.gates[gate as usize].chain;
+    fn is_calm(&self, now: Instant, candidate: &Candidate) -> bool {
         let gate = |number: u32| &self.gates[number as usize];
-        gate(chain.quota()).cooldown.left(now).is_zero()
+        let chain = &gate(candidate.gate.0).chain;
+        self.latches.left(now, candidate.credential).is_zero()
+            && gate(chain.quota()).cooldown.left(now).is_zero()
             && chain.gates().iter().all(|number| gate(*number).is_calm())
     }
 
