@@ -285,6 +285,8 @@ pub(crate) struct Call {
 /// What follows from what a call met: rule N1 up to `attempts-spent`; the wait and the budget come after.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Judgement {
+    /// The call is over, and well.
+    Answered,
     /// The call is over.
     End(Reason),
     /// Over at this upstream; another may go on (rule K1).
@@ -351,7 +353,7 @@ impl Call {
         let status = met.status;
         let told = met.should_retry;
         match met.outcome {
-            Outcome::Answer => return Judgement::End(Reason::Succeeded),
+            Outcome::Answer => return Judgement::Answered,
             _ if self.committed.is_some() => return Judgement::End(Reason::AlreadyStreaming),
             Outcome::Refused(Refusal::QuotaSpent) => return Judgement::Leave(Reason::QuotaSpent),
             Outcome::Refused(Refusal::ContextTooLong) => return Judgement::Leave(Reason::ContextTooLong),

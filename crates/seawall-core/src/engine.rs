@@ -338,6 +338,7 @@ impl Engine {
     }
 
     /// Ends the call with `reason`: what it still holds goes back, beside `gave`, which went back before.
+    #[inline(always)]
     fn close(
         &mut self,
         now: Instant,

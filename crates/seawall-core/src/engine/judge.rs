@@ -16,6 +16,10 @@ impl Engine {
     /// Judges what the call met by rule N1 and says what follows.
     pub(super) fn judge(&mut self, now: Instant, slot: u32) -> Verdict {
         match self.calls[slot as usize].judge(now) {
+            // Nearly always. With a reason that is known here, no verdict is copied around.
+            Judgement::Answered => self
+                .close(now, slot, Reason::Succeeded, None, Held::NOTHING)
+                .verdict(),
             Judgement::End(reason) => self.finish(now, slot, reason, None),
             Judgement::Leave(_) | Judgement::Again if self.draining => {
                 self.finish(now, slot, Reason::Draining, None)
