@@ -167,6 +167,7 @@ impl Breaker {
         }
     }
 
+    #[cold]
     fn turn(&mut self) -> Option<Transition> {
         self.end_leases();
         match self.state {
@@ -202,6 +203,7 @@ impl Breaker {
         }
     }
 
+    #[cold]
     fn finding_broken(&self, replay: Replay) -> Standing {
         match self.state {
             State::Closed => Standing::Admits,

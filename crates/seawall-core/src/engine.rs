@@ -395,6 +395,7 @@ impl Engine {
         }
     }
 
+    #[cold]
     fn wake_from(&mut self, now: Instant, number: u32, head: u32) {
         let mut next = Some(head);
         while let Some(slot) = next {
@@ -558,6 +559,7 @@ impl Engine {
         }
     }
 
+    #[cold]
     fn give_turn(&mut self, now: Instant, slot: u32) -> Held {
         match self.calls[slot as usize].state {
             State::Queued { gate, .. } => {
