@@ -233,6 +233,7 @@ impl Breaker {
     /// Takes leave for one attempt. Call it only where [`standing`](Self::standing) admits, at the same `now`, under
     /// the same lock. `ticket` names the attempt and is never used twice; a probe's slot is free again at
     /// `lease_until` at the latest. An attempt that only a latch lets through is no probe and moves nothing.
+    #[inline]
     pub fn admit(&mut self, now: Instant, replay: Replay, ticket: u64, lease_until: Instant) -> Pass {
         self.now = self.now.max(now);
         debug_assert!(
@@ -259,6 +260,7 @@ impl Breaker {
 
     /// Tells what an attempt met: at its commit, or when it is settled without one. An outcome of an older epoch, or
     /// of a probe whose lease has ended, feeds statistics only.
+    #[inline]
     pub fn record(
         &mut self,
         now: Instant,
@@ -368,6 +370,7 @@ impl Breaker {
         }
     }
 
+    #[inline]
     fn count(&mut self, evidence: Evidence) {
         self.ring.turn_to(self.now);
         let (successes, failures) = match evidence {
@@ -396,6 +399,7 @@ impl Breaker {
     }
 
     /// Rule H1.
+    #[inline]
     fn judge(&mut self, rng: &mut Rng) -> Option<Transition> {
         let run = self.run;
         let span = run.last.since(run.first);

@@ -487,6 +487,7 @@ impl Engine {
     }
 
     /// At which gates of the chain this would be the call's first send.
+    #[inline]
     fn first_sends(&self, slot: u32, chain: &Chain) -> [bool; CHAIN_MAX] {
         let call = &self.calls[slot as usize];
         if call.nth > 1 {
