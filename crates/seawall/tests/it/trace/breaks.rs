@@ -1,0 +1,170 @@
+//! Breakers, and their probes.
+
+use super::check;
+use expect_test::expect;
+
+#[test]
+fn a_breaker_opens_between_two_polls() {
+    check(
+        "
+        gate main breaker=2 budget=1000 floor=9000
+        call backoff=600ms
+          10ms 503
+        call at=5ms retries=0
+          10ms 503
+        call at=550ms retries=0
+          10ms 503
+        ",
+        &expect![[r#"
+            0ms      call 1 #1@0 first  +place
+            5ms      call 2 #1@0 first  +place
+            10ms     call 1 #1@0 met failed  -place
+            10ms     call 1 #1@0 backing-off until 610ms  +charge
+            15ms     call 2 #1@0 met failed  -place
+            15ms     call 2 #1@0 attempts-spent: the one attempt that the policy allows was made
+            550ms    call 3 #1@0 first  +place
+            560ms    gate 0 breaker opened until 5345.690579ms
+            560ms    call 3 #1@0 met failed  -place
+            560ms    call 3 #1@0 attempts-spent: the one attempt that the policy allows was made
+            610ms    call 1 #1@0 breaker-open: the upstream is broken and not tried; the next probe may go in 4.736s  -charge
+        "#]],
+    );
+}
+
+#[test]
+fn a_broken_upstream_is_probed_by_one() {
+    check(
+        "
+        gate main breaker=2 probes=1
+        call retries=0
+          10ms 503
+        call at=600ms retries=0
+          10ms 503
+        call at=6200ms
+          50ms answer
+        call at=6210ms
+          50ms answer
+        call at=6300ms
+        ",
+        &expect![[r#"
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met failed  -place
+            10ms     call 1 #1@0 attempts-spent: the one attempt that the policy allows was made
+            600ms    call 2 #1@0 first  +place
+            610ms    gate 0 breaker opened until 5395.690579ms
+            610ms    call 2 #1@0 met failed  -place
+            610ms    call 2 #1@0 attempts-spent: the one attempt that the policy allows was made
+            6200ms   gate 0 breaker half-opened
+            6200ms   call 3 #1@0 probe  +place+probe
+            6210ms   call 4 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 5s
+            6250ms   gate 0 breaker closed
+            6250ms   call 3 #1@0 met answer  -place+probe
+            6250ms   call 3 #1@0 succeeded: the call has its answer
+            6300ms   call 5 #1@0 first  +place
+            6310ms   call 5 #1@0 met answer  -place
+            6310ms   call 5 #1@0 succeeded: the call has its answer
+        "#]],
+    );
+}
+
+#[test]
+fn a_probe_that_fails_opens_it_again() {
+    check(
+        "
+        gate main breaker=2 probes=1
+        call retries=0
+          10ms 503
+        call at=600ms retries=0
+          10ms 503
+        call at=6200ms retries=0
+          50ms 503
+        call at=6300ms
+        ",
+        &expect![[r#"
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met failed  -place
+            10ms     call 1 #1@0 attempts-spent: the one attempt that the policy allows was made
+            600ms    call 2 #1@0 first  +place
+            610ms    gate 0 breaker opened until 5395.690579ms
+            610ms    call 2 #1@0 met failed  -place
+            610ms    call 2 #1@0 attempts-spent: the one attempt that the policy allows was made
+            6200ms   gate 0 breaker half-opened
+            6200ms   call 3 #1@0 probe  +place+probe
+            6250ms   gate 0 breaker opened until 11517.7525ms
+            6250ms   call 3 #1@0 met failed  -place+probe
+            6250ms   call 3 #1@0 attempts-spent: the one attempt that the policy allows was made
+            6300ms   call 4 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 5.218s
+        "#]],
+    );
+}
+
+#[test]
+fn a_probe_that_is_cancelled_is_no_evidence() {
+    check(
+        "
+        gate main breaker=2 probes=1
+        call retries=0
+          10ms 503
+        call at=600ms retries=0
+          10ms 503
+        call at=6200ms retries=0
+          500ms answer
+        leave 3 at=6300ms
+        call at=6400ms
+          10ms answer
+        ",
+        &expect![[r#"
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met failed  -place
+            10ms     call 1 #1@0 attempts-spent: the one attempt that the policy allows was made
+            600ms    call 2 #1@0 first  +place
+            610ms    gate 0 breaker opened until 5395.690579ms
+            610ms    call 2 #1@0 met failed  -place
+            610ms    call 2 #1@0 attempts-spent: the one attempt that the policy allows was made
+            6200ms   gate 0 breaker half-opened
+            6200ms   call 3 #1@0 probe  +place+probe
+            6300ms   call 3 #1@0 abandoned, sent maybe  -place+probe
+            6300ms   call 3 #1@0 cancelled: the caller left
+            6400ms   call 4 #1@0 probe  +place+probe
+            6410ms   gate 0 breaker closed
+            6410ms   call 4 #1@0 met answer  -place+probe
+            6410ms   call 4 #1@0 succeeded: the call has its answer
+        "#]],
+    );
+}
+
+#[test]
+fn calls_wait_for_a_broken_upstream_where_they_may() {
+    check(
+        "
+        gate main breaker=2 probes=1 on_open=wait
+        call retries=0
+          10ms 503
+        call at=600ms retries=0
+          10ms 503
+        call at=700ms
+          10ms answer
+        call at=701ms
+          10ms answer
+        ",
+        &expect![[r#"
+            0ms      call 1 #1@0 first  +place
+            10ms     call 1 #1@0 met failed  -place
+            10ms     call 1 #1@0 attempts-spent: the one attempt that the policy allows was made
+            600ms    call 2 #1@0 first  +place
+            610ms    gate 0 breaker opened until 5395.690579ms
+            610ms    call 2 #1@0 met failed  -place
+            610ms    call 2 #1@0 attempts-spent: the one attempt that the policy allows was made
+            700ms    call 3 #0@0 breaker-wait until 5395.690579ms  +turn
+            701ms    call 4 #0@0 breaker-wait until 120701ms  +turn
+            5395.690579ms gate 0 breaker half-opened
+            5395.690579ms call 3 #1@0 probe  +place+probe  -turn
+            5405.690579ms gate 0 breaker closed
+            5405.690579ms call 3 #1@0 met answer  -place+probe
+            5405.690579ms call 3 #1@0 succeeded: the call has its answer
+            5405.690579ms call 4 #1@0 first  +place  -turn
+            5415.690579ms call 4 #1@0 met answer  -place
+            5415.690579ms call 4 #1@0 succeeded: the call has its answer
+        "#]],
+    );
+}
