@@ -148,11 +148,23 @@ enum Phase {
     },
 }
 
+/// Whether ended rows find room on the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Room {
+    /// They do.
+    Found,
+    /// Some did not, and are tried again until then.
+    AwaitedUntil(Instant),
+    /// Nobody wants to wait for it any more.
+    GivenUp,
+}
+
 /// A row in flight.
 #[derive(Clone, Copy, Debug)]
 struct Begun {
     at: Instant,
     bytes: u64,
+    task: tokio::task::Id,
 }
 
 struct Runner<'r, C> {
@@ -169,8 +181,7 @@ struct Runner<'r, C> {
     begun_bytes: u64,
     phase: Phase,
     end: End,
-    /// Until when ended rows that found no room are tried again.
-    room_until: Option<Instant>,
+    room: Room,
     tally: Tally,
     rate: Rate,
     started: Instant,
@@ -196,7 +207,7 @@ impl<'r, C: Caller> Runner<'r, C> {
             begun_bytes: 0,
             phase: Phase::Running,
             end: End::Complete,
-            room_until: None,
+            room: Room::Found,
             tally: Tally::default(),
             rate: Rate::default(),
             started: clock::now(),
@@ -227,7 +238,7 @@ impl<'r, C: Caller> Runner<'r, C> {
                     Level::Drain => self.interrupted(),
                     Level::Abort => {
                         self.end = End::Interrupted;
-                        self.room_until = None;
+                        self.room = Room::GivenUp;
                         self.let_go().await;
                     }
                 },
@@ -241,8 +252,9 @@ impl<'r, C: Caller> Runner<'r, C> {
                 _ = ticker.tick() => {
                     let snapshot = self.snapshot();
                     self.ui.show(&snapshot);
-                    if self.room_until.is_some() {
-                        self.write();
+                    match self.room {
+                        Room::AwaitedUntil(_) => self.write(),
+                        Room::Found | Room::GivenUp => {}
                     }
                     if self.grace_is_over() {
                         self.let_go().await;
@@ -273,27 +285,31 @@ impl<'r, C: Caller> Runner<'r, C> {
             path: row.path,
             body: row.body,
         };
+        let bytes = call.body.len() as u64;
+        let task = self.calls.spawn(async move { (at, caller.call(call).await) });
         let begun = Begun {
             at: clock::now(),
-            bytes: call.body.len() as u64,
+            bytes,
+            task: task.id(),
         };
         self.begun.insert(at, begun);
-        self.begun_bytes += begun.bytes;
-        self.calls.spawn(async move { (at, caller.call(call).await) });
+        self.begun_bytes += bytes;
     }
 
     fn take(&mut self, joined: Result<(usize, Ended), JoinError>) {
         let (at, ended) = match joined {
             Ok(ended) => ended,
             Err(error) if error.is_cancelled() => return,
-            Err(_) => {
+            Err(error) => {
                 self.end = End::Broken;
+                let mut begun = self.begun.iter();
+                if let Some((&at, _)) = begun.find(|(_, begun)| begun.task == error.id()) {
+                    self.let_bytes_go(at);
+                }
                 return;
             }
         };
-        if let Some(begun) = self.begun.remove(&at) {
-            self.begun_bytes -= begun.bytes;
-        }
+        self.let_bytes_go(at);
         self.tally.count(&ended);
         if let Err(failure) = &ended.result {
             self.look_at(failure);
@@ -309,6 +325,12 @@ impl<'r, C: Caller> Runner<'r, C> {
         }
         let rendered = output::render(self.scan.id(at), &ended, self.extras);
         self.files.push(at, rendered);
+    }
+
+    fn let_bytes_go(&mut self, at: usize) {
+        if let Some(begun) = self.begun.remove(&at) {
+            self.begun_bytes -= begun.bytes;
+        }
     }
 
     fn look_at(&mut self, failure: &Failure) {
@@ -347,7 +369,7 @@ impl<'r, C: Caller> Runner<'r, C> {
             }
         }
         if let Some(text) = written.trouble
-            && matches!(self.phase, Phase::Running)
+            && self.room == Room::Found
         {
             self.ui.note(&format!(
                 "no more rows are begun: {text}; what ends is held and written if there is room within {} s",
@@ -356,14 +378,21 @@ impl<'r, C: Caller> Runner<'r, C> {
             if self.end == End::Complete {
                 self.end = End::NoRoom;
             }
-            self.room_until = Some(clock::now() + GRACE);
-            self.drain(None);
+            self.room = Room::AwaitedUntil(clock::now() + GRACE);
+            match self.phase {
+                Phase::Running => self.drain(None),
+                // What is in flight keeps its own grace.
+                Phase::Draining { .. } => {}
+            }
         }
     }
 
     /// Answers that were paid for are worth a wait: somebody may be making room.
     fn waits_for_room(&self) -> bool {
-        self.files.holds_rows() && self.room_until.is_some_and(|until| clock::now() < until)
+        match self.room {
+            Room::Found | Room::GivenUp => false,
+            Room::AwaitedUntil(until) => self.files.holds_rows() && clock::now() < until,
+        }
     }
 
     fn interrupted(&mut self) {

@@ -51,7 +51,6 @@ impl Caller for Fake {
         self.0.most.fetch_max(now, Ordering::Relaxed);
         let _in_flight = InFlight(&self.0.now);
         let kind: String = call.id.chars().take_while(|c| c.is_ascii_alphabetic()).collect();
-        let wait = |secs| tokio::time::timeout(StdDuration::from_secs(secs), std::future::pending::<()>());
         tokio::task::yield_now().await;
         let spent = Reason::AttemptsSpent { sends: 6 };
         let stop = |stop| {
@@ -64,17 +63,17 @@ impl Caller for Fake {
             "bad" => failed_with(Reason::Refused { status: 400 }, None, Some((400, b"{\"e\":1}"))),
             "dead" => failed_with(spent, Some(cause::TIMEOUT), None),
             "slow" => {
-                let _ = wait(60).await;
+                pass(60).await;
                 answered("{}")
             }
             "short" => {
-                let _ = wait(2).await;
+                pass(2).await;
                 answered("{}")
             }
             "key" => stop(Stop::Key),
             "money" => stop(Stop::Money),
             "cancelled" => {
-                let _ = wait(1).await;
+                pass(1).await;
                 failed_with(Reason::Cancelled, None, None)
             }
             "write" => {
@@ -126,6 +125,13 @@ fn block<F: Future>(future: F) -> F::Output {
         .build()
         .unwrap()
         .block_on(future)
+}
+
+/// On a clock that stands still until nothing else can move.
+async fn pass(secs: u64) {
+    tokio::time::timeout(StdDuration::from_secs(secs), std::future::pending::<()>())
+        .await
+        .expect_err("what is pending does not end");
 }
 
 fn go(options: &Options, fake: &Fake) -> Result<Summary, BatchError> {
@@ -264,8 +270,7 @@ fn interrupted(options: &Options, fake: &Fake, times: &[u64]) -> Summary {
     block(async {
         let clicks = async {
             for secs in times {
-                let _ =
-                    tokio::time::timeout(StdDuration::from_secs(*secs), std::future::pending::<()>()).await;
+                pass(*secs).await;
                 interrupter.interrupt();
             }
         };
@@ -297,20 +302,23 @@ impl Sink for Full {
     }
 }
 
-fn go_on_disk(options: &Options, fake: &Fake, left: &Arc<AtomicUsize>) -> Result<Summary, BatchError> {
-    let (_interrupter, interrupts) = crate::interrupts();
-    let open = |path: &Path, whole_bytes: u64| -> io::Result<Box<dyn Sink>> {
+fn full(left: &Arc<AtomicUsize>) -> impl Fn(&Path, u64) -> io::Result<Box<dyn Sink>> {
+    |path, whole_bytes| {
         Ok(Box::new(Full {
             inner: FileSink::open(path, whole_bytes)?,
             left: Arc::clone(left),
         }))
-    };
+    }
+}
+
+fn go_on_disk(options: &Options, fake: &Fake, left: &Arc<AtomicUsize>) -> Result<Summary, BatchError> {
+    let (_interrupter, interrupts) = crate::interrupts();
     block(run_on(
         options.clone(),
         fake.clone(),
         interrupts,
         &mut Silent::default(),
-        &open,
+        &full(left),
     ))
 }
 

@@ -89,3 +89,14 @@ fn a_caller_that_panics_costs_its_row_alone_and_says_so() {
     assert_eq!(summary.exit(), Exit::Audit);
     assert_law(&options, &["ok1", "ok3"]);
 }
+
+#[test]
+fn a_caller_that_panics_keeps_no_other_row_from_being_begun() {
+    // Could break: the bytes of its body counted as in flight for ever, so that none may follow it.
+    let dir = Dir::new();
+    let mut options = options(&dir, &["panic1", "ok2", "ok3"]);
+    options.begun_bytes_max = 1;
+    let summary = go(&options, &Fake::default()).unwrap();
+    assert_eq!((summary.rows.ok, summary.rows.pending), (2, 1));
+    assert_law(&options, &["ok2", "ok3"]);
+}
