@@ -1,4 +1,4 @@
-//! Ctrl-C or SIGTERM, once and twice.
+//! A stop that is asked for, once and twice. Who hears the signals of the system is not this crate's: it is told.
 
 use tokio::sync::watch;
 
@@ -36,63 +36,6 @@ impl Interrupter {
                 Level::Drain | Level::Abort => Level::Abort,
             }
         });
-    }
-
-    /// Interrupts at every Ctrl-C, and at every SIGTERM where there is one: what ends a container or a service, and
-    /// would lose the paid answers in flight. For ever: spawn it beside the run. Ends only with the error of a system
-    /// that tells nobody about signals.
-    pub async fn on_ctrl_c(self) -> std::io::Error {
-        let mut terminations = match Terminations::listen() {
-            Ok(terminations) => terminations,
-            Err(error) => return error,
-        };
-        loop {
-            let met = tokio::select! {
-                met = tokio::signal::ctrl_c() => met,
-                () = terminations.next() => Ok(()),
-            };
-            match met {
-                Ok(()) => self.interrupt(),
-                Err(error) => return error,
-            }
-        }
-    }
-}
-
-/// SIGTERM, as often as it comes.
-#[cfg(unix)]
-struct Terminations(tokio::signal::unix::Signal);
-
-#[cfg(unix)]
-impl Terminations {
-    fn listen() -> std::io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        signal(SignalKind::terminate()).map(Self)
-    }
-
-    async fn next(&mut self) {
-        if self.0.recv().await.is_none() {
-            std::future::pending().await
-        }
-    }
-}
-
-/// There is no SIGTERM here.
-#[cfg(not(unix))]
-struct Terminations;
-
-#[cfg(not(unix))]
-impl Terminations {
-    #[expect(
-        clippy::unnecessary_wraps,
-        reason = "where there are signals, listening can fail"
-    )]
-    fn listen() -> std::io::Result<Self> {
-        Ok(Self)
-    }
-
-    async fn next(&mut self) {
-        std::future::pending().await
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::common::Common;
 use crate::failure::Failure;
+use crate::interrupts::Interrupts;
 use crate::open_files::OpenFiles;
 use clap::ValueEnum;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
@@ -134,7 +135,16 @@ async fn run_on(args: &Args, common: Common) -> Result<ExitCode, Failure> {
     };
     let caller = caller(args, common, &base, mock.is_some(), policy)?;
     let (interrupter, interrupts) = interrupts();
-    let ctrl_c = tokio::spawn(interrupter.on_ctrl_c());
+    // Not before the run waits for the first time: until then nothing is in flight, and Ctrl-C may simply kill.
+    let deaf = async {
+        match Interrupts::listen() {
+            Ok(mut signals) => loop {
+                signals.next().await;
+                interrupter.interrupt();
+            },
+            Err(error) => error,
+        }
+    };
     let screen = if std::io::stderr().is_terminal() {
         Screen::Terminal
     } else {
@@ -160,9 +170,11 @@ async fn run_on(args: &Args, common: Common) -> Result<ExitCode, Failure> {
         errors.display(),
         options.state_dir().display()
     ));
-    let ran = seawall_batch::run(options, caller, interrupts, ui.as_mut()).await;
-    ctrl_c.abort();
-    let summary = ran.map_err(Failure::Batch)?;
+    let summary = tokio::select! {
+        biased;
+        ran = seawall_batch::run(options, caller, interrupts, ui.as_mut()) => ran.map_err(Failure::Batch)?,
+        error = deaf => return Err(Failure::io("signals", &error)),
+    };
     if summary.rows.failed > 0 && !common.json {
         let note = format_args!("why rows failed stands in {}", errors.display());
         common.talk().note(note);
@@ -278,17 +290,17 @@ fn caller(
         None if known == Provider::Generic => None,
         None => Some(known),
     };
-    let describe = |base: &str| -> Result<UpstreamBuilder, UpstreamError> {
-        let mut builder = Upstream::builder(base)?.policy(policy);
-        if let Some(seed) = common.seed_typed() {
-            builder = builder.seed(seed);
-        }
-        Ok(match provider {
-            Some(provider) => builder.provider(provider),
+    let describe = move |base: &str| -> Result<UpstreamBuilder, UpstreamError> {
+        let builder = Upstream::builder(base)?.policy(policy);
+        Ok(match common.seed_typed() {
+            Some(seed) => builder.seed(seed),
             None => builder,
         })
     };
     let mut builder = describe(base).map_err(|error| Failure::usage(format!("--upstream: {error}")))?;
+    if let Some(provider) = provider {
+        builder = builder.provider(provider);
+    }
     if let Some((header, secret)) = credential(args, provider.unwrap_or(known), is_mock)? {
         builder = builder.credential(header, secret);
     }
@@ -299,7 +311,7 @@ fn caller(
     if provider == Some(Provider::Anthropic) {
         headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
     }
-    let elsewhere = move |origin: &str| Upstream::builder(origin)?.policy(policy).build();
+    let elsewhere = move |origin: &str| describe(origin)?.build();
     Ok(LiveCaller::new(upstream, base, headers, Box::new(elsewhere)))
 }
 
