@@ -163,25 +163,40 @@ fn lock(paths: &Paths) -> Result<File, BatchError> {
     }
 }
 
-fn check_meta(paths: &Paths) -> Result<(), BatchError> {
-    let damaged = |what: &str| BatchError::Audit {
-        path: paths.meta.clone(),
-        text: format!("{what}; --fresh starts over and keeps the old files under other names"),
-    };
-    let text = fs::read_to_string(&paths.meta).map_err(|error| BatchError::io("read", &paths.meta, error))?;
-    let meta: serde_json::Value = serde_json::from_str(&text).map_err(|_| damaged("is not JSON"))?;
-    let format = meta["format"]
-        .as_u64()
-        .ok_or_else(|| damaged("names no format"))?;
-    if format != FORMAT {
-        return Err(BatchError::Usage(format!(
-            "{} has format {format}, this version knows {FORMAT}; go on with the version that wrote it",
-            paths.meta.display()
-        )));
+/// What a run wrote down when it began, as far as a later one needs it.
+struct Meta {
+    /// Where failures went: a bare name beside the output, or a whole path.
+    errors: String,
+}
+
+impl Meta {
+    fn read(path: &Path) -> Result<Self, BatchError> {
+        let damaged = |what: &str| BatchError::Audit {
+            path: path.to_owned(),
+            text: format!("{what}; --fresh starts over and keeps the old files under other names"),
+        };
+        let text = fs::read_to_string(path).map_err(|error| BatchError::io("read", path, error))?;
+        let meta: serde_json::Value = serde_json::from_str(&text).map_err(|_| damaged("is not JSON"))?;
+        let format = meta["format"]
+            .as_u64()
+            .ok_or_else(|| damaged("names no format"))?;
+        if format != FORMAT {
+            return Err(BatchError::Usage(format!(
+                "{} has format {format}, this version knows {FORMAT}; go on with the version that wrote it",
+                path.display()
+            )));
+        }
+        let errors = meta["errors"]
+            .as_str()
+            .ok_or_else(|| damaged("names no error file"))?;
+        Ok(Self {
+            errors: errors.to_owned(),
+        })
     }
-    let errors = meta["errors"]
-        .as_str()
-        .ok_or_else(|| damaged("names no error file"))?;
+}
+
+fn check_meta(paths: &Paths) -> Result<(), BatchError> {
+    let Meta { errors } = Meta::read(&paths.meta)?;
     if errors != paths.errors_name() {
         return Err(BatchError::Usage(format!(
             "the earlier run wrote its failures to {errors}; pass --errors {errors}, or start over with --fresh",

@@ -1,12 +1,12 @@
 //! How far a run is, read from its files while it runs or after it.
 
-use super::Paths;
 use super::ends::read_ends;
+use super::{Meta, Paths};
 use crate::error::BatchError;
 use crate::input::lines::{Line, Lines, Separator};
 use crate::options::Options;
-use std::fs::{self, File};
-use std::io::BufReader;
+use std::fs::{File, TryLockError};
+use std::io::{BufReader, ErrorKind};
 use std::path::PathBuf;
 
 /// How far a run is.
@@ -47,12 +47,13 @@ pub fn status(out: PathBuf) -> Result<Status, BatchError> {
             paths.out.display()
         )));
     }
-    let meta = fs::read_to_string(&paths.meta).map_err(|error| BatchError::io("read", &paths.meta, error))?;
-    let meta: serde_json::Value = serde_json::from_str(&meta).unwrap_or_default();
-    if let Some(name) = meta["errors"].as_str() {
-        // A bare name stands beside the output; an absolute path replaces it.
-        options.errors = Some(options.out.with_file_name("").join(name));
-    }
+    // A bare name stands beside the output; an absolute path replaces it.
+    options.errors = Some(
+        options
+            .out
+            .with_file_name("")
+            .join(Meta::read(&paths.meta)?.errors),
+    );
     let rows = count_rows(&paths)?;
     let ok = count_ends(&options.out)?;
     let failed = count_ends(&options.errors_path())?;
@@ -61,7 +62,7 @@ pub fn status(out: PathBuf) -> Result<Status, BatchError> {
         ok,
         failed,
         pending: rows.saturating_sub(ok + failed),
-        running: running(&paths),
+        running: running(&paths)?,
     })
 }
 
@@ -88,9 +89,16 @@ fn count_ends(path: &std::path::Path) -> Result<u64, BatchError> {
     Ok(count)
 }
 
-fn running(paths: &Paths) -> Running {
-    match File::open(&paths.lock).map(|file| file.try_lock_shared()) {
-        Ok(Ok(())) | Err(_) => Running::No,
-        Ok(Err(_)) => Running::Now,
+fn running(paths: &Paths) -> Result<Running, BatchError> {
+    let failed = |error| BatchError::io("lock", &paths.lock, error);
+    let file = match File::open(&paths.lock) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Running::No),
+        Err(error) => return Err(failed(error)),
+    };
+    match file.try_lock_shared() {
+        Ok(()) => Ok(Running::No),
+        Err(TryLockError::WouldBlock) => Ok(Running::Now),
+        Err(TryLockError::Error(error)) => Err(failed(error)),
     }
 }

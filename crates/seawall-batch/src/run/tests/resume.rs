@@ -216,3 +216,17 @@ fn a_status_is_read_while_a_run_holds_its_files() {
     );
     assert_eq!(judge(&options).unwrap().rows, 3);
 }
+
+#[test]
+fn a_status_that_cannot_be_read_is_no_status() {
+    // Could break: a damaged file read as an empty one, whose error file is then looked for under another name.
+    let dir = Dir::new();
+    let mut options = options(&dir, &MIXED);
+    options.errors = Some(dir.path("failures.jsonl"));
+    go(&options, &Fake::default()).unwrap();
+    fs::write(options.state_dir().join("meta"), "{").unwrap();
+    assert_eq!(
+        crate::status(options.out.clone()).unwrap_err().exit(),
+        Exit::Audit
+    );
+}
