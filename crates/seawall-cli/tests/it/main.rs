@@ -23,3 +23,14 @@ fn seawall_in(folder: &Path, words: &[&str]) -> Output {
 fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).expect("the program prints text")
 }
+
+/// Sends a signal to a process; one that has just ended hears nothing.
+#[cfg(unix)]
+fn tell(process: u32, signal: &str) {
+    let words = ["-c", "kill -s \"$1\" \"$2\" 2>&-", "sh", signal];
+    Command::new("sh")
+        .args(words)
+        .arg(process.to_string())
+        .status()
+        .expect("a shell runs");
+}

@@ -81,12 +81,7 @@ impl Running {
     /// Ends it by a signal; the exit code, and what it said on stderr.
     #[cfg(unix)]
     fn end_by(mut self, signal: &str) -> (Option<i32>, String) {
-        let id = self.child.id().to_string();
-        let sent = Command::new("sh")
-            .args(["-c", "kill -s \"$1\" \"$2\"", "sh", signal, &id])
-            .status()
-            .expect("a shell runs");
-        assert!(sent.success(), "{signal}");
+        crate::tell(self.child.id(), signal);
         let mut said = String::new();
         let stderr = self.child.stderr.as_mut().expect("stderr is a pipe");
         stderr.read_to_string(&mut said).expect("text");

@@ -170,6 +170,45 @@ fn a_run_that_is_killed_in_full_flight_ends_with_every_row_once() {
     });
 }
 
+#[cfg(unix)]
+#[test]
+fn a_run_that_is_told_to_end_keeps_what_it_has_and_goes_on_with_the_rest() {
+    // Breaks when one of the two signals is not heard (a container that is stopped sends TERM), or a second of either
+    // does not stop at once, or an answer that is down is asked for again.
+    let folder = Folder::new("told");
+    runtime().block_on(async {
+        let mut down = 0;
+        for (signal, answers) in [("INT", 5), ("TERM", 3)] {
+            let route = format!("POST /v1/chat/completions = {answers}x 200, hang");
+            let mock = Mock::start(&route).await.expect("a mock");
+            let child = start(&folder.out(), &mock.url());
+            down += answers;
+            until(|| ids_whole(&folder.out()) == down && mock.journal().open > 0).await;
+            // The second until it ends: a process that has two of one signal waiting sees one.
+            let id = child.id();
+            let ended = end(child);
+            tokio::pin!(ended);
+            let mut again = tokio::time::interval(std::time::Duration::from_millis(50));
+            let output = loop {
+                tokio::select! {
+                    output = &mut ended => break output,
+                    _ = again.tick() => crate::tell(id, signal),
+                }
+            };
+            let talk = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(130), "{signal}: {talk}");
+            assert!(talk.contains("no more rows are begun"), "{signal}: {talk}");
+            assert_eq!(ids(&folder.out()).len(), down, "{signal}");
+        }
+        let mock = Mock::start("POST /v1/chat/completions = 200")
+            .await
+            .expect("a mock");
+        succeeded(&end(start(&folder.out(), &mock.url())).await);
+        all_once(&folder.out());
+        assert_eq!(mock.journal().attempts.len(), ROWS - down);
+    });
+}
+
 /// Whole lines of a file that is being written.
 fn ids_whole(path: &Path) -> usize {
     let bytes = std::fs::read(path).unwrap_or_default();
