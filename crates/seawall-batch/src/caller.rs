@@ -1,6 +1,7 @@
 //! The one door to the engine: a [`Caller`] turns a row's call into an end.
 
 use bytes::Bytes;
+use seawall::upstream::{AttemptNote, UnknownWrite};
 use seawall_core::outcome::Usage;
 use seawall_core::reason::Reason;
 use seawall_core::time::Duration;
@@ -57,15 +58,6 @@ pub struct Ended {
     pub total: Duration,
 }
 
-/// One attempt of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AttemptNote {
-    /// Why it was sent: `first`, `retry`, `probe`, `hedge` or `fallback`.
-    pub reason_code: &'static str,
-    /// What it met: an outcome's name.
-    pub outcome: &'static str,
-}
-
 /// What a server answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
@@ -102,21 +94,6 @@ pub mod cause {
     pub const EMPTY_BODY: &str = "empty-body";
     /// An answer shorter than it said; what came is kept whole, as base64.
     pub const TRUNCATED: &str = "truncated";
-}
-
-/// A write whose outcome nobody knows (rule E2).
-#[derive(Clone, Debug)]
-pub struct UnknownWrite {
-    /// The upstream that may have acted.
-    pub upstream: String,
-    /// The call's method.
-    pub method: String,
-    /// The call's path.
-    pub path: String,
-    /// The idempotency key that was sent, where one was.
-    pub key: Option<String>,
-    /// What the last attempt met: an outcome's name.
-    pub outcome: &'static str,
 }
 
 /// Whom a failure concerns.

@@ -62,7 +62,7 @@ pub mod sink;
 mod state;
 pub mod summary;
 
-pub use caller::{Answer, AttemptNote, Call, Caller, Ended, Failure, Reach, Stop, UnknownWrite};
+pub use caller::{Answer, Call, Caller, Ended, Failure, Reach, Stop};
 pub use error::{BatchError, Exit};
 pub use interrupt::{Interrupter, Interrupts, interrupts};
 pub use live::LiveCaller;

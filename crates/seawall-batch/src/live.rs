@@ -5,7 +5,7 @@
 //! output with answers that are none. So another host gets no credential; a key (or the lack of one) that was denied
 //! twice in a row, and a 402, stop the run with its rows still pending; a redirect is a failure that names its target.
 
-use crate::caller::{Answer, AttemptNote, Call, Caller, Ended, Failure, Reach, Stop, UnknownWrite, cause};
+use crate::caller::{Answer, Call, Caller, Ended, Failure, Reach, Stop, cause};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use seawall::upstream::{CallError, Upstream, UpstreamError};
@@ -275,27 +275,33 @@ fn unsendable(message: String) -> Ended {
     }
 }
 
-fn ended(result: Result<seawall::upstream::Answer, Box<CallError>>, began: Instant, now: Instant) -> Ended {
-    let (attempts, waited, usage) = match &result {
-        Ok(answer) => (&answer.attempts, answer.waited.clone(), answer.usage),
-        Err(error) => (&error.attempts, error.waited.clone(), error.usage),
+fn ended(result: CallResult, began: Instant, now: Instant) -> Ended {
+    let (attempts, waited, usage, result) = match result {
+        Ok(mut answer) => {
+            let attempts = std::mem::take(&mut answer.attempts);
+            let waited = std::mem::take(&mut answer.waited);
+            let (usage, fits) = (answer.usage, answer.status.is_success());
+            let result = if fits {
+                Ok(answered(answer.status.as_u16(), &answer.headers, answer.body))
+            } else {
+                Err(unfit(answer))
+            };
+            (attempts, waited, usage, result)
+        }
+        Err(mut error) => {
+            let attempts = std::mem::take(&mut error.attempts);
+            let waited = std::mem::take(&mut error.waited);
+            (attempts, waited, error.usage, Err(failed(*error)))
+        }
     };
-    let notes = attempts.iter().map(|note| AttemptNote {
-        reason_code: note.sent_for,
-        outcome: note.outcome,
-    });
     Ended {
-        attempts: notes.collect(),
+        result,
         waited,
         usage,
         cost_microusd: None,
         first_byte: attempts.last().and_then(|note| note.first_byte),
+        attempts,
         total: now.since(began),
-        result: match result {
-            Ok(answer) if !answer.status.is_success() => Err(unfit(answer)),
-            Ok(answer) => Ok(answered(answer.status.as_u16(), &answer.headers, answer.body)),
-            Err(error) => Err(failed(*error)),
-        },
     }
 }
 
@@ -349,13 +355,7 @@ fn failed(error: CallError) -> Failure {
         answer: error
             .answer
             .map(|answer| answered(answer.status.as_u16(), &answer.headers, answer.body)),
-        unknown: error.unknown.map(|unknown| UnknownWrite {
-            upstream: unknown.upstream,
-            method: unknown.method,
-            path: unknown.path,
-            key: unknown.key,
-            outcome: unknown.outcome,
-        }),
+        unknown: error.unknown,
         reach: Reach::Row,
     }
 }

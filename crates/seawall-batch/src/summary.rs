@@ -80,7 +80,7 @@ pub enum End {
 impl Tally {
     pub(crate) fn count(&mut self, ended: &Ended) {
         for attempt in &ended.attempts {
-            *self.attempts.entry(attempt.reason_code).or_default() += 1;
+            *self.attempts.entry(attempt.sent_for).or_default() += 1;
         }
         for (reason_code, length) in &ended.waited {
             let sum = self.waited.entry(reason_code).or_default();

@@ -1,7 +1,8 @@
 //! What the tests of several modules share.
 
-use crate::caller::{Answer, AttemptNote, Ended, Failure, Reach};
+use crate::caller::{Answer, Ended, Failure, Reach};
 use bytes::Bytes;
+use seawall::upstream::AttemptNote;
 use seawall_core::outcome::Usage;
 use seawall_core::reason::Reason;
 use seawall_core::time::Duration;
@@ -42,6 +43,16 @@ impl Drop for Dir {
     }
 }
 
+fn sent_first(outcome: &'static str) -> AttemptNote {
+    AttemptNote {
+        sent_for: "first",
+        outcome,
+        status: None,
+        resent: false,
+        first_byte: None,
+    }
+}
+
 /// A call that was answered at the first attempt with this body.
 pub(crate) fn answered(body: &str) -> Ended {
     Ended {
@@ -50,10 +61,7 @@ pub(crate) fn answered(body: &str) -> Ended {
             request_id: Some("req-1".to_owned()),
             body: Bytes::copy_from_slice(body.as_bytes()),
         }),
-        attempts: vec![AttemptNote {
-            reason_code: "first",
-            outcome: "answer",
-        }],
+        attempts: vec![sent_first("answer")],
         waited: Vec::new(),
         usage: Usage {
             tokens_in: 7,
@@ -85,10 +93,7 @@ pub(crate) fn failed_with(
             unknown: None,
             reach: Reach::Row,
         }),
-        attempts: vec![AttemptNote {
-            reason_code: "first",
-            outcome: "failed",
-        }],
+        attempts: vec![sent_first("failed")],
         waited: vec![("backing-off", Duration::from_millis(500))],
         usage: Usage::NONE,
         cost_microusd: None,

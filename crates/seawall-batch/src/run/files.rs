@@ -1,6 +1,6 @@
 //! The files of a run while it runs: lines that wait to be written, and what has been.
 
-use crate::caller::{Failure, UnknownWrite};
+use crate::caller::Failure;
 use crate::clock;
 use crate::error::BatchError;
 use crate::input::{Hash, Row, RowState, Scan};
@@ -8,6 +8,7 @@ use crate::json;
 use crate::output::Rendered;
 use crate::sink::{OpenSink, Sink};
 use crate::state::{Ends, Held, read_ends};
+use seawall::upstream::UnknownWrite;
 use std::io;
 use std::path::{Path, PathBuf};
 

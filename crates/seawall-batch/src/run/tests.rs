@@ -4,11 +4,12 @@ mod room;
 mod stops;
 
 use super::*;
-use crate::caller::{Stop, UnknownWrite, cause};
+use crate::caller::{Stop, cause};
 use crate::error::{Change, Exit};
 use crate::options::Existing;
 use crate::sink::Sink;
 use crate::testing::{Dir, answered, failed_with};
+use seawall::upstream::UnknownWrite;
 use std::fs;
 use std::io;
 use std::path::Path;

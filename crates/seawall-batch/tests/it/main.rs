@@ -1,8 +1,9 @@
 //! A batch in a process of its own, killed for good.
 
 use bytes::Bytes;
+use seawall::upstream::AttemptNote;
 use seawall_batch::{
-    Answer, AttemptNote, BatchError, Call, Caller, Ended, Options, Snapshot, Summary, Ui, interrupts, run,
+    Answer, BatchError, Call, Caller, Ended, Options, Snapshot, Summary, Ui, interrupts, run,
 };
 use seawall_core::outcome::Usage;
 use seawall_core::time::Duration;
@@ -28,8 +29,11 @@ impl Caller for Echo {
                 body: Bytes::from(format!("{{\"to\":\"{}\"}}", call.id)),
             }),
             attempts: vec![AttemptNote {
-                reason_code: "first",
+                sent_for: "first",
                 outcome: "answer",
+                status: Some(200),
+                resent: false,
+                first_byte: None,
             }],
             waited: Vec::new(),
             usage: Usage::NONE,
