@@ -5,7 +5,7 @@ use crate::stage::Stage;
 use http::{HeaderName, HeaderValue, StatusCode};
 use seawall::crank::CrankedClock;
 use seawall::upstream::{Answer, Call, CallError};
-use seawall_core::facts::BodyState;
+use seawall_core::facts::{BodyState, Replay};
 use seawall_core::policy::{Policy, PolicyBuilder};
 use seawall_core::profile::Provider;
 use seawall_core::time::Duration;
@@ -259,6 +259,30 @@ async fn a_body_too_large_to_keep_goes_out_once_and_whole() {
         let requests = stage.server.requests();
         assert_eq!(requests.len(), sends);
         assert!(requests.iter().all(|request| request.body == large));
+    }
+}
+
+#[tokio::test]
+async fn what_is_said_of_one_call_stands_before_its_policy() {
+    // Breaks when a word of the caller is not heard.
+    let (busy, lost) = (
+        Step::answer(503, &[("retry-after", "5")], "busy"),
+        Step::of(Deed::Reset),
+    );
+    let short = read().with_deadline(Duration::from_secs(4));
+    for (step, said, code, sends) in [
+        (&busy, read(), "attempts-spent", 2),
+        (&busy, read().with_retries_max(0), "attempts-spent", 1),
+        (&busy, short, "server-asked-too-long", 1),
+        (&lost, write(), "may-have-acted", 1),
+        (&lost, write().with_replay(Replay::Declared), "attempts-spent", 2),
+        (&lost, read().with_replay(Replay::Unsafe), "may-have-acted", 1),
+        (&lost, read(), "attempts-spent", 2),
+    ] {
+        let stage = steps(vec![step.clone()], Policy::builder().retries(1)).await;
+        let error = call(&stage, said).await.unwrap_err();
+        let sent = stage.server.requests().len();
+        assert_eq!((error.reason.code(), sent), (code, sends));
     }
 }
 
