@@ -5,6 +5,7 @@
 mod broken;
 mod dropped;
 mod hostile;
+mod panicked;
 mod pooled;
 mod resent;
 mod server;
