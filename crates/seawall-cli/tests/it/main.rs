@@ -7,8 +7,38 @@ mod explain;
 mod mock;
 mod watched;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+
+/// A folder of its own for one test, gone at its end.
+struct Folder(PathBuf);
+
+impl Folder {
+    /// `name` is the test's alone.
+    fn new(name: &str) -> Self {
+        let path = Self::path(name);
+        std::fs::create_dir_all(&path).expect("a folder");
+        Self(path)
+    }
+
+    /// Where the folder of this name is.
+    fn path(name: &str) -> PathBuf {
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()))
+    }
+
+    fn file(&self, name: &str, text: impl AsRef<[u8]>) -> String {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).expect("a file");
+        path.display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // One that is left behind below `target` harms nobody, and a drop has no one to tell.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
 
 /// Runs the program in this folder.
 fn seawall_in(folder: &Path, words: &[&str]) -> Output {

@@ -1,9 +1,9 @@
 //! `seawall mock`, as a program that is started, talked to and interrupted.
 
+use crate::Folder;
 use expect_test::{Expect, expect};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -94,30 +94,6 @@ impl Drop for Running {
         // It has ended already where a signal was the test.
         let _ = self.child.kill();
         let _ = self.child.wait();
-    }
-}
-
-/// A folder that goes with the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("seawall-mock-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a folder");
-        Self(path)
-    }
-
-    fn file(&self, name: &str, text: &[u8]) -> String {
-        let path = self.0.join(name);
-        std::fs::write(&path, text).expect("a file");
-        path.display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // One that is left behind in the temporary folder harms nobody.
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -222,7 +198,7 @@ mix = { "200" = 0.5, "503" = 0.5 }
 #[test]
 fn one_seed_is_the_same_faults_and_the_typed_one_stands_before_the_files() {
     // A failure that was seen once could not be shown again.
-    let folder = Folder::new("seed");
+    let folder = Folder::new("mock-seed");
     let file = folder.file("mix.toml", MIX);
     let met = |seed: &[&str]| -> Vec<String> {
         let mock = Running::start(&[&[file.as_str()], seed].concat());
@@ -235,7 +211,7 @@ fn one_seed_is_the_same_faults_and_the_typed_one_stands_before_the_files() {
 #[test]
 fn routes_stand_before_the_file_and_the_file_before_the_profile() {
     // The other way round, a route that is typed to try something changes nothing.
-    let folder = Folder::new("order");
+    let folder = Folder::new("mock-order");
     let file = folder.file(
         "m.toml",
         b"[[route]]\nmatch = \"GET /x\"\nscript = \"501\"\n[[route]]\nmatch = \"GET /y\"\nscript = \"502\"\n",
@@ -279,14 +255,17 @@ fn curl_meets_each_fault_as_its_name_says() {
     );
 }
 
+/// The folder of files that cannot be served.
+const WRONG: &str = "mock-wrong";
+
 fn check(words: &[&str], code: i32, expected: Expect) {
     let output = command(words)
         .stdin(Stdio::null())
         .output()
         .expect("the program starts");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{words:?}");
-    let folder = std::env::temp_dir().join(format!("seawall-mock-wrong-{}", std::process::id()));
-    let said = String::from_utf8_lossy(&output.stderr).replace(&folder.display().to_string(), "FOLDER");
+    let folder = Folder::path(WRONG).display().to_string();
+    let said = String::from_utf8_lossy(&output.stderr).replace(&folder, "FOLDER");
     expected.assert_eq(&said);
     assert_eq!(output.status.code(), Some(code), "{words:?}");
 }
@@ -294,7 +273,7 @@ fn check(words: &[&str], code: i32, expected: Expect) {
 #[test]
 fn what_cannot_be_served_is_told_before_anything_listens() {
     // A route that is dropped in silence answers 404, and the test that meets it blames the client.
-    let folder = Folder::new("wrong");
+    let folder = Folder::new(WRONG);
     check(
         &["--route", "GET /x = 2x rest, 200"],
         2,

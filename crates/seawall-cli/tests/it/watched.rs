@@ -1,5 +1,6 @@
 //! `seawall batch`, run as users run it, against a mock that this process watches.
 
+use crate::Folder;
 use seawall_lab::net::Mock;
 use seawall_lab::plan::Profile;
 use serde_json::Value;
@@ -9,26 +10,8 @@ use std::process::{Child, Command, Output, Stdio};
 
 const ROWS: usize = 164;
 
-/// A folder of its own, gone with the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("seawall-batch-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a directory");
-        Self(path)
-    }
-
-    fn out(&self) -> PathBuf {
-        self.0.join("answers.jsonl")
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // A folder left behind in the temporary folder harms nobody, and a drop has no one to tell.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+fn out(folder: &Folder) -> PathBuf {
+    folder.0.join("answers.jsonl")
 }
 
 fn input() -> PathBuf {
@@ -89,7 +72,7 @@ fn succeeded(output: &Output) {
 #[test]
 fn every_row_is_answered_once_and_a_second_run_sends_nothing() {
     // Breaks when a fault of the upstream costs a row, or when a run that is done asks again, and pays again.
-    let folder = Folder::new("twice");
+    let folder = Folder::new("watched-twice");
     runtime().block_on(async {
         let flaky: Profile = "flaky".parse().expect("a profile");
         let mock = Mock::builder()
@@ -98,8 +81,8 @@ fn every_row_is_answered_once_and_a_second_run_sends_nothing() {
             .start()
             .await
             .expect("a mock");
-        succeeded(&end(start(&folder.out(), &mock.url())).await);
-        all_once(&folder.out());
+        succeeded(&end(start(&out(&folder), &mock.url())).await);
+        all_once(&out(&folder));
         let faults = mock
             .journal()
             .attempts
@@ -107,38 +90,38 @@ fn every_row_is_answered_once_and_a_second_run_sends_nothing() {
             .filter(|attempt| attempt.fault.is_some())
             .count();
         assert!(faults > 0, "a mock without a fault proves nothing");
-        let answers = std::fs::read(folder.out()).expect("the answers");
+        let answers = std::fs::read(out(&folder)).expect("the answers");
         mock.reset();
-        succeeded(&end(start(&folder.out(), &mock.url())).await);
+        succeeded(&end(start(&out(&folder), &mock.url())).await);
         assert_eq!(mock.journal().attempts.len(), 0, "attempts of the second run");
-        assert_eq!(std::fs::read(folder.out()).expect("the answers"), answers);
+        assert_eq!(std::fs::read(out(&folder)).expect("the answers"), answers);
     });
 }
 
 #[test]
 fn a_run_that_is_killed_loses_no_answer_and_repeats_none() {
     // Breaks when a kill leaves half a line, a row in no file, or a row that was answered to be asked again.
-    let folder = Folder::new("killed");
+    let folder = Folder::new("watched-killed");
     runtime().block_on(async {
         let mut killed = 0;
         // Each mock answers so many rows and then says nothing more: the kill comes when nothing can move.
         for answers in [1, 60, 40] {
             let route = format!("POST /v1/chat/completions = {answers}x 200, hang");
             let mock = Mock::start(&route).await.expect("a mock");
-            let before = ids(&folder.out()).len();
-            let mut child = start(&folder.out(), &mock.url());
-            until(|| ids_whole(&folder.out()) == before + answers && mock.journal().open > 0).await;
+            let before = ids(&out(&folder)).len();
+            let mut child = start(&out(&folder), &mock.url());
+            until(|| ids_whole(&out(&folder)) == before + answers && mock.journal().open > 0).await;
             // SIGKILL, on every Unix.
             child.kill().expect("a kill");
             child.wait().expect("the killed program ends");
             killed += answers;
-            assert_eq!(ids(&folder.out()).len(), killed);
+            assert_eq!(ids(&out(&folder)).len(), killed);
         }
         let mock = Mock::start("POST /v1/chat/completions = 200")
             .await
             .expect("a mock");
-        succeeded(&end(start(&folder.out(), &mock.url())).await);
-        all_once(&folder.out());
+        succeeded(&end(start(&out(&folder), &mock.url())).await);
+        all_once(&out(&folder));
         assert_eq!(
             mock.journal().attempts.len(),
             ROWS - killed,
@@ -151,20 +134,20 @@ fn a_run_that_is_killed_loses_no_answer_and_repeats_none() {
 fn a_run_that_is_killed_in_full_flight_ends_with_every_row_once() {
     // Breaks when a frame or a line that was half written takes a whole one with it. What was out when the kill came
     // may be asked again; what was down in OUT may not.
-    let folder = Folder::new("flight");
+    let folder = Folder::new("watched-flight");
     runtime().block_on(async {
         let route = "POST /v1/chat/completions = 200 delay=20ms";
         for seen in [20, 50, 90] {
             let mock = Mock::start(route).await.expect("a mock");
-            let mut child = start(&folder.out(), &mock.url());
-            until(|| mock.journal().attempts.len() >= seen || ids_whole(&folder.out()) == ROWS).await;
+            let mut child = start(&out(&folder), &mock.url());
+            until(|| mock.journal().attempts.len() >= seen || ids_whole(&out(&folder)) == ROWS).await;
             child.kill().expect("a kill");
             child.wait().expect("the killed program ends");
         }
-        let down = ids_whole(&folder.out());
+        let down = ids_whole(&out(&folder));
         let mock = Mock::start(route).await.expect("a mock");
-        succeeded(&end(start(&folder.out(), &mock.url())).await);
-        all_once(&folder.out());
+        succeeded(&end(start(&out(&folder), &mock.url())).await);
+        all_once(&out(&folder));
         let sent = mock.journal().attempts.len();
         assert!(sent <= ROWS - down, "{sent} attempts for {} rows", ROWS - down);
     });
@@ -175,15 +158,15 @@ fn a_run_that_is_killed_in_full_flight_ends_with_every_row_once() {
 fn a_run_that_is_told_to_end_keeps_what_it_has_and_goes_on_with_the_rest() {
     // Breaks when one of the two signals is not heard (a container that is stopped sends TERM), or a second of either
     // does not stop at once, or an answer that is down is asked for again.
-    let folder = Folder::new("told");
+    let folder = Folder::new("watched-told");
     runtime().block_on(async {
         let mut down = 0;
         for (signal, answers) in [("INT", 5), ("TERM", 3)] {
             let route = format!("POST /v1/chat/completions = {answers}x 200, hang");
             let mock = Mock::start(&route).await.expect("a mock");
-            let child = start(&folder.out(), &mock.url());
+            let child = start(&out(&folder), &mock.url());
             down += answers;
-            until(|| ids_whole(&folder.out()) == down && mock.journal().open > 0).await;
+            until(|| ids_whole(&out(&folder)) == down && mock.journal().open > 0).await;
             // The second until it ends: a process that has two of one signal waiting sees one.
             let id = child.id();
             let ended = end(child);
@@ -198,13 +181,13 @@ fn a_run_that_is_told_to_end_keeps_what_it_has_and_goes_on_with_the_rest() {
             let talk = String::from_utf8_lossy(&output.stderr);
             assert_eq!(output.status.code(), Some(130), "{signal}: {talk}");
             assert!(talk.contains("no more rows are begun"), "{signal}: {talk}");
-            assert_eq!(ids(&folder.out()).len(), down, "{signal}");
+            assert_eq!(ids(&out(&folder)).len(), down, "{signal}");
         }
         let mock = Mock::start("POST /v1/chat/completions = 200")
             .await
             .expect("a mock");
-        succeeded(&end(start(&folder.out(), &mock.url())).await);
-        all_once(&folder.out());
+        succeeded(&end(start(&out(&folder), &mock.url())).await);
+        all_once(&out(&folder));
         assert_eq!(mock.journal().attempts.len(), ROWS - down);
     });
 }
