@@ -131,10 +131,7 @@ pub fn read(wire: &Wire<'_>, bytes: &[u8]) -> OwnedBodyFacts {
 /// ```
 pub fn read_whole(wire: &Wire<'_>, bytes: &[u8]) -> OwnedBodyFacts {
     let facts = read(wire, bytes);
-    let inference = match wire.endpoint {
-        Endpoint::Inference | Endpoint::InferenceStream => true,
-        Endpoint::General => false,
-    };
+    let inference = is_inference(wire.endpoint);
     let answered = (200..300).contains(&wire.status) && facts.state == BodyState::WellFormed;
     match ContentKind::of(wire.content_type) {
         ContentKind::EventStream if inference && answered && !is_encoded(wire) => whole_stream(bytes),
@@ -171,10 +168,7 @@ fn inside_success(wire: &Wire<'_>, bytes: &[u8]) -> OwnedBodyFacts {
         ..OwnedBodyFacts::default()
     };
     let kind = ContentKind::of(wire.content_type);
-    let inference = match wire.endpoint {
-        Endpoint::Inference | Endpoint::InferenceStream => true,
-        Endpoint::General => false,
-    };
+    let inference = is_inference(wire.endpoint);
     if bytes.is_empty() {
         let due = wire.method != "HEAD" && !matches!(wire.status, 204 | 205);
         let promised = match kind {
@@ -321,6 +315,13 @@ impl ContentKind {
             other if other.ends_with("+json") => Self::Json,
             _ => Self::Other,
         }
+    }
+}
+
+const fn is_inference(endpoint: Endpoint) -> bool {
+    match endpoint {
+        Endpoint::Inference | Endpoint::InferenceStream => true,
+        Endpoint::General => false,
     }
 }
 
