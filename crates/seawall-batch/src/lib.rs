@@ -5,7 +5,8 @@
 //! on, and end with every id in exactly one file, exactly once.
 //!
 //! ```
-//! use seawall_batch::{Answer, AttemptNote, Call, Caller, Ended, Options, Progress, Screen, Shown, interrupts};
+//! use seawall::upstream::AttemptNote;
+//! use seawall_batch::{Answer, Call, Caller, Ended, Options, Progress, Screen, Shown, interrupts};
 //! use seawall_core::{outcome::Usage, time::Duration};
 //!
 //! /// Answers every row by itself; [`LiveCaller`](seawall_batch::LiveCaller) asks a server.
@@ -14,7 +15,8 @@
 //! impl Caller for Echo {
 //!     async fn call(&self, call: Call) -> Ended {
 //!         let answer = Answer { status: 200, request_id: None, body: call.body };
-//!         let first = AttemptNote { reason_code: "first", outcome: "answer" };
+//!         let (sent_for, outcome) = ("first", "answer");
+//!         let first = AttemptNote { sent_for, outcome, status: Some(200), resent: false, first_byte: None };
 //!         Ended {
 //!             result: Ok(answer),
 //!             attempts: vec![first],
