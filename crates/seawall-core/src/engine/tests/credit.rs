@@ -44,6 +44,26 @@ fn a_new_extra_passes_nobody_who_waits_for_the_same_parent() {
 }
 
 #[test]
+fn a_charge_goes_back_to_the_parent_that_gave_it_whatever_the_parents_are_by_now() {
+    // Could break if a reload between a charge and its return sent the credit to the gate's new parent.
+    let mut desk = Desk::new(plain());
+    let (old, new) = (desk.gate(saving(), &[]), desk.gate(saving(), &[]));
+    let key = GateKey(desk.keys);
+    let main = desk.gate(plain(), &[old]);
+    let waits = failed_call(&mut desk, main, "backing-off");
+    let unbounded = plain().build().expect("a policy in range").gate;
+    desk.engine
+        .configure(desk.now, key, &unbounded, &[new], None)
+        .expect("two gates");
+    desk.engine.end(desk.now, waits);
+    // The old parent's one extra is free again, and the new one has its own and no more.
+    let side = desk.gate(plain(), &[old]);
+    failed_call(&mut desk, side, "backing-off");
+    failed_call(&mut desk, main, "backing-off");
+    failed_call(&mut desk, main, "budget-wait");
+}
+
+#[test]
 fn an_attempt_that_was_refused_here_is_no_original() {
     // Could break if a call that never left this process gave others the credit for a retry (rule G2).
     let mut desk = Desk::new(plain());
