@@ -5,7 +5,7 @@
 //! named for every state, and what a row takes from the gates another row gives back. `engine.rs` does the taking
 //! and giving; here stands what follows from what.
 //!
-//! | state | poll | head, commit | settle, abandon | end |
+//! | state | poll | commit | settle, abandon | end |
 //! |---|---|---|---|---|
 //! | Ready | each gate admits → **Send**, takes place, probe → Flying; a gate makes it wait → **Park**, takes turn → Queued; none ever will → **Finish** | – | – | Gone |
 //! | Waiting | too early → **Wait**; time → Ready | – | – | Gone, gives charge |
@@ -18,7 +18,8 @@
 //! | Ended | the same **Finish** | – | a loser: gives place | Gone |
 //! | Gone | **Finish** `cancelled` | – | – | – |
 //!
-//! An input that a state does not name changes nothing: a stale permit, a second end, a commit after the end.
+//! An input that a state does not name changes nothing: a stale permit, a second end, a commit after the end. While the
+//! engine drains, a poll of a call with nothing out is **Finish** `draining`, but for one that is judged to be over.
 
 use crate::breaker::Pass;
 use crate::budget::Charge;
