@@ -82,6 +82,15 @@ impl Future for ParkUntil {
     }
 }
 
+/// How a thread rests while its future has nothing to do.
+pub trait Rest {
+    /// What ends the rest when it is called, now or later.
+    fn waker(&self) -> Waker;
+
+    /// Rests until the waker was called since the last rest, or until `until`; it may end early.
+    fn rest(&self, until: Instant);
+}
+
 /// Runs `future` to its end on this thread, which is parked while there is nothing to do. Its timers must be those
 /// of `clock`, or wake it themselves.
 pub fn block_on<T>(clock: &StdClock, future: impl Future<Output = T>) -> T {
@@ -89,21 +98,46 @@ pub fn block_on<T>(clock: &StdClock, future: impl Future<Output = T>) -> T {
         thread: std::thread::current(),
         woken: AtomicBool::new(false),
     });
-    let waker = Waker::from(Arc::clone(&parked));
+    let park = Park {
+        clock: *clock,
+        parked,
+    };
+    block_on_resting(&park, future)
+}
+
+/// As [`block_on`], for a thread that rests in its own way.
+pub fn block_on_resting<T>(rest: &impl Rest, future: impl Future<Output = T>) -> T {
+    let waker = rest.waker();
     let mut context = Context::from_waker(&waker);
     let mut future = pin!(future);
     loop {
         let outer = WAKE_AT.replace(Instant::NEVER);
         let polled = future.as_mut().poll(&mut context);
         let wake_at = WAKE_AT.replace(outer);
-        if let Poll::Ready(value) = polled {
-            return value;
+        match polled {
+            Poll::Ready(value) => return value,
+            Poll::Pending => rest.rest(wake_at),
         }
-        while !parked.woken.swap(false, Ordering::Acquire) {
-            let left = wake_at.since(clock.now());
-            match wake_at {
+    }
+}
+
+/// Parks the thread, for as long as its clock says.
+struct Park {
+    clock: StdClock,
+    parked: Arc<Parked>,
+}
+
+impl Rest for Park {
+    fn waker(&self) -> Waker {
+        Waker::from(Arc::clone(&self.parked))
+    }
+
+    fn rest(&self, until: Instant) {
+        while !self.parked.woken.swap(false, Ordering::Acquire) {
+            let left = until.since(self.clock.now());
+            match until {
                 Instant::NEVER => std::thread::park(),
-                _ if left == Duration::ZERO => break,
+                _ if left == Duration::ZERO => return,
                 _ => std::thread::park_timeout(left.into()),
             }
         }

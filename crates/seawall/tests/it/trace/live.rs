@@ -4,12 +4,14 @@
 //! run, the clock is cranked to the next time that somebody waits for.
 
 use super::script::{Happens, Ready, Script};
+use seawall::blocking::{Rest, block_on_resting};
 use seawall::clock::Clock;
 use seawall::crank::CrankedClock;
 use seawall::drive::drive;
 use seawall::hub::{Hub, Landed, Leave};
+use seawall_core::time::Instant;
 use std::collections::VecDeque;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
@@ -144,47 +146,71 @@ pub(super) fn run_async(script: &Script, seed: u64) -> Vec<String> {
 }
 
 /// Who may run: one thread at a time.
-#[derive(Default)]
 struct Baton {
-    holder: Mutex<Option<usize>>,
+    held: Mutex<Holding>,
     passed: Condvar,
+}
+
+struct Holding {
+    holder: Option<usize>,
+    ended: Vec<bool>,
 }
 
 impl Baton {
     fn wait_for(&self, me: Option<usize>) {
-        let mut holder = self.holder.lock().unwrap();
-        while *holder != me {
-            holder = self.passed.wait(holder).unwrap();
+        let mut held = self.held.lock().unwrap();
+        while held.holder != me {
+            held = self.passed.wait(held).unwrap();
         }
     }
 
     fn pass(&self, to: Option<usize>) {
-        *self.holder.lock().unwrap() = to;
+        self.held.lock().unwrap().holder = to;
         self.passed.notify_all();
+    }
+
+    /// Gives the baton to `number` and waits for it to come back; nothing where that thread needs no more turns.
+    fn turn_of(&self, number: usize) {
+        if !self.held.lock().unwrap().ended[number] {
+            self.pass(Some(number));
+            self.wait_for(None);
+        }
+    }
+
+    /// Says so before the baton is passed: a turn that is given to a thread which is about to end never comes back.
+    fn end(&self, number: usize) {
+        self.held.lock().unwrap().ended[number] = true;
+        self.pass(None);
     }
 }
 
 pub(super) fn run_blocking(script: &Script, seed: u64) -> Vec<String> {
     let (hub, clock, tasks) = tasks(script, seed);
     let line = Arc::new(Mutex::new((0..tasks.len()).collect::<VecDeque<_>>()));
-    let baton = Arc::new(Baton::default());
+    let baton = Arc::new(Baton {
+        held: Mutex::new(Holding {
+            holder: None,
+            ended: vec![false; tasks.len()],
+        }),
+        passed: Condvar::new(),
+    });
     let threads: Vec<_> = tasks
         .into_iter()
         .enumerate()
         .map(|(number, task)| {
             let (line, baton) = (Arc::clone(&line), Arc::clone(&baton));
-            std::thread::spawn(move || on_a_thread(number, task, line, &baton))
+            let turns = Turns { number, line, baton };
+            std::thread::spawn(move || {
+                turns.baton.wait_for(Some(number));
+                block_on_resting(&turns, task);
+                turns.baton.end(number);
+            })
         })
         .collect();
     loop {
         let next = line.lock().unwrap().pop_front();
         match next {
-            // A thread that has ended has nothing more to do with its turn.
-            Some(number) if threads[number].is_finished() => {}
-            Some(number) => {
-                baton.pass(Some(number));
-                baton.wait_for(None);
-            }
+            Some(number) => baton.turn_of(number),
             None if clock.step().is_none() => break,
             None => {}
         }
@@ -195,19 +221,22 @@ pub(super) fn run_blocking(script: &Script, seed: u64) -> Vec<String> {
     lines(&hub)
 }
 
-/// The same loop as a future that blocks its thread, which rests while it has not the baton.
-fn on_a_thread(number: usize, task: Task, line: Arc<Mutex<VecDeque<usize>>>, baton: &Baton) {
-    let waker = Waker::from(Arc::new(InLine { number, line }));
-    let mut context = Context::from_waker(&waker);
-    let mut task = pin!(task);
-    loop {
-        baton.wait_for(Some(number));
-        let done = task.as_mut().poll(&mut context).is_ready();
-        if done {
-            // Gone before the baton is: nobody gives a turn to a thread that is about to end.
-            baton.pass(None);
-            return;
-        }
-        baton.pass(None);
+/// A thread that rests while it has not the baton, and stands in line when it is woken.
+struct Turns {
+    number: usize,
+    line: Arc<Mutex<VecDeque<usize>>>,
+    baton: Arc<Baton>,
+}
+
+impl Rest for Turns {
+    fn waker(&self) -> Waker {
+        let (number, line) = (self.number, Arc::clone(&self.line));
+        Waker::from(Arc::new(InLine { number, line }))
+    }
+
+    fn rest(&self, _until: Instant) {
+        // The cranked clock wakes whoever waits for it; no park has a time limit here.
+        self.baton.pass(None);
+        self.baton.wait_for(Some(self.number));
     }
 }
