@@ -212,3 +212,27 @@ fn a_batch_does_not_count_throttles_and_writes_do_not_take_declared_for_safe() {
         assert_eq!(desk.told(call), told);
     }
 }
+
+#[test]
+fn whoever_forces_a_gate_is_obeyed_and_auto_ends_its_cool_down() {
+    // Could break if a latch forgot those who wait at the gate already, or a cool-down outlived the word that ends it.
+    let mut desk = Desk::new(plain().hints_max(Duration::from_secs(60)));
+    let main = desk.gate(Policy::builder().budget(None), &[]);
+    let route = [Candidate::at(main)];
+    let first = desk.begin(&route);
+    let permit = desk.sent(first);
+    desk.settle(permit, throttled(Duration::from_secs(30)));
+    let waits = desk.begin(&route);
+    assert_eq!(desk.told(waits), "cooling-down");
+    desk.engine.force(desk.now, main, Mode::Auto);
+    assert_eq!(desk.engine.woken(desk.now), Some(waits));
+    let permit = desk.sent(waits);
+    desk.answer(permit);
+    desk.engine.force(desk.now, main, Mode::Open);
+    let refused = desk.begin(&route);
+    assert_eq!(desk.told(refused), "breaker-open");
+    desk.engine.force(desk.now, main, Mode::Auto);
+    let sends = desk.begin(&route);
+    let permit = desk.sent(sends);
+    desk.answer(permit);
+}
