@@ -107,17 +107,19 @@ impl Upstream {
             detail,
             heard,
         } = journal;
-        if let (Reason::Succeeded, Some(heard)) = (finished.reason, &heard) {
-            let (status, headers, body) = (heard.status, heard.headers.clone(), heard.body.clone());
-            return Ok(Answer {
-                status,
-                headers,
-                body,
-                attempts,
-                waited,
-                usage,
-            });
-        }
+        let heard = match heard {
+            Some(heard) if finished.reason == Reason::Succeeded => {
+                return Ok(Answer {
+                    status: heard.status,
+                    headers: heard.headers,
+                    body: heard.body,
+                    attempts,
+                    waited,
+                    usage,
+                });
+            }
+            heard => heard,
+        };
         let outcome = last.map_or("none", |report| report.outcome.name());
         let unknown = finished.unknown.then(|| UnknownWrite {
             upstream: self.shared.name.clone(),
