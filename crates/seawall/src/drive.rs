@@ -8,7 +8,7 @@ use crate::hub::{CallGuard, Hub, Landed, Leave};
 use seawall_core::call::Spec;
 use seawall_core::reason::Reason;
 use seawall_core::time::{Duration, Instant};
-use seawall_core::verdict::Action;
+use seawall_core::verdict::{Action, Verdict};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -54,7 +54,12 @@ pub async fn drive<'s, T, F>(
 where
     F: Future<Output = Landed<T>>,
 {
-    let (call, mut verdict) = hub.begin(spec);
+    let mut hedges = false;
+    let (call, mut verdict) = hub.begin(|now| {
+        let spec = spec(now);
+        hedges = spec.policy.hedge().is_some();
+        spec
+    });
     let mut flights = Flights {
         call: &call,
         out: [None, None],
@@ -64,7 +69,18 @@ where
             Action::Send(permit) => {
                 let attempt = permit.attempt();
                 flights.add(attempt, Box::pin(send(call.leave(permit))));
-                call.poll()
+                if hedges {
+                    call.poll()
+                } else {
+                    // What a poll would say, without the lock: only a hedge changes anything before it lands.
+                    Verdict {
+                        action: Action::InFlight {
+                            hedge_at: None,
+                            lost: None,
+                        },
+                        reason: verdict.reason,
+                    }
+                }
             }
             Action::InFlight {
                 lost: Some(attempt), ..
