@@ -203,7 +203,7 @@ fn policy(args: &Args, connections_max: NonZeroU32) -> Result<(Policy, Option<St
     let asked = args
         .concurrency
         .map(NonZeroU32::get)
-        .or(policy.gate.limits().concurrency());
+        .or(policy.gate.limits().concurrency().at_most());
     let concurrency = asked.map(|asked| asked.min(connections_max.get()));
     let lowered = (concurrency != asked).then(|| {
         format!(
@@ -225,7 +225,13 @@ fn options(args: &Args, policy: &Policy) -> Result<Options, Failure> {
     let mut options = Options::new(args.inputs.clone(), args.out.clone());
     options.errors = args.errors.clone();
     options.model = args.model.clone();
-    if let Some(concurrency) = policy.gate.limits().concurrency().and_then(NonZeroU32::new) {
+    if let Some(concurrency) = policy
+        .gate
+        .limits()
+        .concurrency()
+        .at_most()
+        .and_then(NonZeroU32::new)
+    {
         options.concurrency = concurrency;
     }
     options.existing = match (args.fresh, args.resume, args.overwrite) {

@@ -177,6 +177,7 @@ impl Engine {
         chain: &Chain,
         report: &Report,
     ) {
+        self.learn_load(now, began, chain, &report.outcome);
         match report.outcome {
             Outcome::Answer | Outcome::Refused(_) => {
                 self.answered(chain);
@@ -214,6 +215,22 @@ impl Engine {
                 if self.gates[quota as usize].cooldown.not_before() > before {
                     self.tell_line(now, quota);
                 }
+            }
+        }
+    }
+
+    /// What limits that find themselves learn from the outcome (rule I3).
+    fn learn_load(&mut self, now: Instant, began: Instant, chain: &Chain, outcome: &Outcome) {
+        for number in chain.gates() {
+            let limiter = &mut self.gates[*number as usize].limiter;
+            match outcome {
+                Outcome::Answer => limiter.succeeded(),
+                Outcome::Throttled { .. }
+                | Outcome::Failed {
+                    cause: Cause::Timeout,
+                    ..
+                } => limiter.overloaded(now, began),
+                Outcome::Refused(_) | Outcome::Denied { .. } | Outcome::Failed { .. } => {}
             }
         }
     }

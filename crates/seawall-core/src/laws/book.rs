@@ -119,7 +119,7 @@ impl Book {
     }
 
     pub(super) const fn concurrency(&self, gate: usize) -> Option<u32> {
-        self.policies[gate].limits().concurrency()
+        self.policies[gate].limits().concurrency().at_most()
     }
 
     pub(super) fn begin(&mut self, begun: &Begun<'_>) -> u64 {

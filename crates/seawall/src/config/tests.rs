@@ -96,7 +96,7 @@ fn every_key_reaches_the_policy() {
     assert_eq!((breaker.probes(), breaker.probe_successes()), (2, 4));
     assert_eq!((breaker.on_open(), breaker.mode()), (OnOpen::Wait, Mode::Closed));
     let limits = policy.gate.limits();
-    assert_eq!((limits.concurrency(), limits.queue()), (Some(10), 99));
+    assert_eq!((limits.concurrency().at_most(), limits.queue()), (Some(10), 99));
     assert_eq!(
         call.hedge().map(|hedge| hedge.after()),
         Some(Duration::from_millis(800))
