@@ -7,7 +7,9 @@
 
 mod depart;
 mod judge;
+mod rates;
 mod settle;
+mod state;
 
 use crate::agenda::Agenda;
 use crate::breaker::Transition;
@@ -15,9 +17,10 @@ use crate::call::{Call, Finish, Spec, State};
 use crate::facts::Replay;
 use crate::gate::{Admits, Chain, Gate, GateId, GateKey};
 use crate::latch::Latches;
-use crate::outcome::Sent;
+use crate::outcome::{Sent, Usage};
 use crate::policy::{GatePolicy, Mode, Policy, PolicyError, Preset};
 use crate::queue::Links;
+use crate::rate::{Cost, Room};
 use crate::reason::Reason;
 use crate::rng::Rng;
 use crate::time::Instant;
@@ -25,6 +28,8 @@ use crate::trace::{Event, Held, Recording, Trace, What};
 use crate::verdict::{Action, CallId, Ended, Verdict};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use rates::Reservations;
+pub use state::{BudgetState, GateLoad, GateState, RateState};
 
 /// Gates, and the calls that can meet at them. See the [module](self).
 ///
@@ -67,23 +72,9 @@ pub struct Engine {
     latches: Latches,
     agenda: Agenda,
     links: Links,
+    reserved: Reservations,
     trace: Trace,
     rng: Rng,
-}
-
-/// What a gate holds now, for people and tests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GateLoad {
-    /// Attempts in flight.
-    pub in_flight: u32,
-    /// Places promised to calls that were woken and have not polled.
-    pub promised: u32,
-    /// Calls that wait for cool-down, breaker or place.
-    pub queued: u32,
-    /// Calls that wait for credit.
-    pub saving: u32,
-    /// Until when the gate cools.
-    pub not_before: Instant,
 }
 
 impl Engine {
@@ -104,6 +95,7 @@ impl Engine {
             latches: Latches::default(),
             agenda: Agenda::default(),
             links: Links::default(),
+            reserved: Reservations::default(),
             trace: Trace::new(recording),
             // Calls have the streams from 1; what no call draws for itself is drawn from 0.
             rng: Rng::new(seed, 0),
@@ -138,7 +130,7 @@ impl Engine {
         match self.gates.get_mut(id.0 as usize) {
             Some(gate) => gate.configure(now, policy),
             None => {
-                self.gates.push(Gate::new(id.0, policy));
+                self.gates.push(Gate::new(now, id.0, policy));
                 self.keys.insert(key, id);
             }
         }
@@ -147,7 +139,8 @@ impl Engine {
         Ok(id)
     }
 
-    /// Latches a gate's breaker outside its automaton, or gives it back; `Auto` also ends its cool-down (rule C6).
+    /// Latches a gate's breaker outside its automaton, or gives it back; `Auto` also ends its cool-down (rule C6)
+    /// and forgets what its server told of limits.
     pub fn force(&mut self, now: Instant, gate: GateId, mode: Mode) {
         let now = self.advance(now);
         let it = &mut self.gates[gate.0 as usize];
@@ -155,7 +148,12 @@ impl Engine {
             breaker.force(now, mode);
         }
         match mode {
-            Mode::Auto => it.cooldown.end(),
+            Mode::Auto => {
+                it.cooldown.end();
+                if let Some(windows) = &mut it.windows {
+                    windows.forget();
+                }
+            }
             Mode::Open | Mode::Closed | Mode::Observe => {}
         }
         self.pump(now, gate.0);
@@ -263,28 +261,6 @@ impl Engine {
         self.trace.drain()
     }
 
-    /// What a gate holds now.
-    pub fn load(&self, gate: GateId) -> GateLoad {
-        let gate = &self.gates[gate.0 as usize];
-        GateLoad {
-            in_flight: gate.limiter.in_flight(),
-            promised: gate.limiter.promised(),
-            queued: gate.queue.len(),
-            saving: gate.savers.len(),
-            not_before: gate.cooldown.not_before(),
-        }
-    }
-
-    /// Permits granted and neither settled, abandoned nor ended.
-    pub const fn permits_out(&self) -> u64 {
-        self.permits_out
-    }
-
-    /// Calls begun and not ended.
-    pub fn calls_alive(&self) -> usize {
-        self.calls.len() - self.free.len()
-    }
-
     /// One row of the table in `call.rs`. Where it moves the call on, the row that it moved to answers; every move is
     /// forward (settled, waited, queued, sent or ended), so that a few rows are the most.
     // The verdict is handed through and never unwrapped: it is large, and copied while it is still being written.
@@ -372,7 +348,7 @@ impl Engine {
         for place in 0..crate::call::OUT_MAX {
             if self.calls[slot as usize].out[place].is_out() {
                 // Nobody said what became of it: it may have acted, and was an attempt.
-                held = held.and(self.drop_attempt(now, slot, place, Sent::Maybe));
+                held = held.and(self.drop_attempt(now, slot, place, Sent::Maybe, Usage::NONE));
             }
         }
         self.agenda.forget(slot);
@@ -412,7 +388,10 @@ impl Engine {
                     // A write that is no probe yet keeps nobody else from being one (rule H4).
                     let call = &self.calls[slot as usize];
                     let gate = &self.gates[number as usize];
-                    if call.replay != Replay::Unsafe || gate.admits(Replay::Idempotent) != Admits::Now {
+                    let is_no_probe = call.replay == Replay::Unsafe
+                        && gate.admits(Replay::Unsafe) != Admits::Now
+                        && gate.admits(Replay::Idempotent) == Admits::Now;
+                    if !is_no_probe {
                         return;
                     }
                 }
@@ -427,14 +406,21 @@ impl Engine {
         let call = &self.calls[slot as usize];
         let gate = &self.gates[number as usize];
         let not_before = gate.cooldown.not_before();
-        if not_before > now && self.chain(call.leg().candidate.gate.0).quota() == number {
+        let quota = self.chain(call.leg().candidate.gate.0).quota();
+        if not_before > now && quota == number {
             return Admits::At(not_before);
         }
-        gate.admits(call.replay)
+        match (gate.admits(call.replay), self.rate_room(now, slot, number, quota)) {
+            (Admits::Never, _) | (_, Room::Never { .. }) => Admits::Never,
+            (Admits::Later, _) | (_, Room::Later) => Admits::Later,
+            (Admits::At(one), Room::At(two)) => Admits::At(one.max(two)),
+            (admits, Room::Now) => admits,
+            (Admits::Now, Room::At(at)) => Admits::At(at),
+        }
     }
 
-    /// Gate `number` admits the first of its queue: keeps a place for it at every gate of its chain at once, or has
-    /// it stand in line at the one that has none.
+    /// Gate `number` admits the first of its queue: keeps a place and takes its part of the rates for it at every gate
+    /// of its chain at once, or has it stand in line at the one that has none.
     ///
     /// A place that is kept at one gate and not at the next would be given back when the call asks, to one that
     /// lacks the other place: two such calls would wake each other for ever.
@@ -457,8 +443,9 @@ impl Engine {
         for gate in chain.gates() {
             self.gates[*gate as usize].limiter.promise();
         }
+        let reserved = self.pledge(now, slot, &chain);
         self.turn_out(slot, number);
-        self.calls[slot as usize].state = State::Promised { chain };
+        self.calls[slot as usize].state = State::Promised { chain, reserved };
     }
 
     /// Takes a call out of a gate's queue and wakes it, to ask anew.
@@ -569,9 +556,10 @@ impl Engine {
                 self.pump(now, gate);
                 Held::TURN
             }
-            State::Promised { chain } => {
+            State::Promised { chain, reserved } => {
                 self.keep_promises(&chain);
                 self.calls[slot as usize].state = State::Ready;
+                self.settle_reserved(now, reserved, |_| Cost::NOTHING);
                 self.pump_chain(now, &chain);
                 Held::TURN
             }

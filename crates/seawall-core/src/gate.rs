@@ -8,12 +8,15 @@ use crate::breaker::{Breaker, Evidence, Pass, Standing as BreakerStanding, Trans
 use crate::budget::Budget;
 use crate::cooldown::Cooldown;
 use crate::facts::Replay;
+use crate::learned::Windows;
 use crate::limiter::Limiter;
 use crate::policy::{GatePolicy, OnOpen, PolicyError};
 use crate::queue::Queue;
+use crate::rate::Buckets;
 use crate::rng::Rng;
 use crate::time::Instant;
 use crate::trace::Held;
+use alloc::boxed::Box;
 
 /// Gates that one attempt passes at the most: its own, its parents, its quota.
 pub const CHAIN_MAX: usize = 4;
@@ -94,6 +97,10 @@ pub(crate) struct Gate {
     pub(crate) on_open: OnOpen,
     pub(crate) probes: u32,
     pub(crate) budget: Option<Budget>,
+    /// What may be sent in a minute; boxed, as most gates have no such limit.
+    pub(crate) rates: Option<Box<Buckets>>,
+    /// What the server said of its own limits; boxed, as most say nothing.
+    pub(crate) windows: Option<Box<Windows>>,
     /// Calls that wait for cool-down, breaker or place.
     pub(crate) queue: Queue,
     /// Calls that wait for credit.
@@ -113,7 +120,7 @@ pub(crate) enum Admits {
 }
 
 impl Gate {
-    pub(crate) fn new(own: u32, policy: &GatePolicy) -> Self {
+    pub(crate) fn new(now: Instant, own: u32, policy: &GatePolicy) -> Self {
         Self {
             chain: Chain::of(own),
             limiter: Limiter::new(&policy.limits),
@@ -122,6 +129,8 @@ impl Gate {
             on_open: policy.breaker.map_or(OnOpen::Fail, |breaker| breaker.on_open),
             probes: policy.breaker.map_or(1, |breaker| breaker.probes),
             budget: policy.budget.as_ref().map(Budget::new),
+            rates: Buckets::new(now, &policy.limits.rates).map(Box::new),
+            windows: None,
             queue: Queue::new(),
             savers: Queue::new(),
         }
@@ -139,6 +148,10 @@ impl Gate {
         match (&mut self.budget, &policy.budget) {
             (Some(budget), Some(policy)) => budget.configure(now, policy),
             (budget, policy) => *budget = policy.as_ref().map(Budget::new),
+        }
+        match &mut self.rates {
+            Some(buckets) => buckets.configure(now, &policy.limits.rates),
+            rates => *rates = Buckets::new(now, &policy.limits.rates).map(Box::new),
         }
     }
 
@@ -195,10 +208,12 @@ impl Gate {
         }
     }
 
-    /// Whether any call may go at once, as far as this gate's breaker, places and queue decide: nearly always.
+    /// Whether any call may go at once, as far as this gate's rates, breaker, places and queue decide: nearly always.
     #[inline]
     pub(crate) fn is_calm(&self) -> bool {
         self.queue.is_empty()
+            && self.rates.is_none()
+            && self.windows.is_none()
             && self.limiter.has_place()
             && self.breaker.as_ref().is_none_or(Breaker::is_calm)
     }

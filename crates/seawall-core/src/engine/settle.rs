@@ -6,6 +6,7 @@ use crate::call::{Call, Met, State};
 use crate::cooldown::Cooled;
 use crate::gate::Chain;
 use crate::outcome::{Cause, Outcome, Report, Sent, Usage};
+use crate::rate::{used, used_before_drop};
 use crate::time::Instant;
 use crate::trace::{Event, Held, What};
 use crate::verdict::Permit;
@@ -58,14 +59,14 @@ impl Engine {
     }
 
     /// The attempt was dropped: its places go back, and it is no evidence of anything. `sent` says whether the server
-    /// may have acted; one that never left gives its charge back too.
-    pub fn abandon(&mut self, now: Instant, permit: Permit, sent: Sent, _usage: Usage) {
+    /// may have acted; one that never left gives its charge back too. `usage` is what it is known to have used.
+    pub fn abandon(&mut self, now: Instant, permit: Permit, sent: Sent, usage: Usage) {
         let now = self.advance(now);
         let Some((slot, place)) = self.find(&permit) else {
             return;
         };
         let name = (permit.attempt, permit.candidate);
-        let gave = self.drop_attempt(now, slot, place, sent);
+        let gave = self.drop_attempt(now, slot, place, sent, usage);
         self.record_attempt(slot, name, What::Abandoned(sent), gave);
         let call = &mut self.calls[slot as usize];
         let was_committed = call.committed == Some(name.0);
@@ -87,7 +88,14 @@ impl Engine {
     }
 
     /// Gives back what a dropped attempt held.
-    pub(super) fn drop_attempt(&mut self, now: Instant, slot: u32, place: usize, sent: Sent) -> Held {
+    pub(super) fn drop_attempt(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        place: usize,
+        sent: Sent,
+        usage: Usage,
+    ) -> Held {
         self.permits_out -= 1;
         let Self { calls, gates, .. } = self;
         let attempt = &mut calls[slot as usize].out[place];
@@ -101,8 +109,9 @@ impl Engine {
                 breaker.release(now, pass);
             }
         }
-        let charged = attempt.charged.take();
+        let (charged, reserved) = (attempt.charged.take(), attempt.reserved.take());
         attempt.come_back();
+        gave = gave.and(self.settle_reserved(now, reserved, |cost| used_before_drop(sent, usage, cost)));
         match sent {
             Sent::No => {
                 if let Some(charged) = charged {
@@ -142,7 +151,9 @@ impl Engine {
                 trace.push(Event::of_gate(now, What::Breaker(*number, transition)));
             }
         }
+        let reserved = attempt.reserved.take();
         attempt.come_back();
+        gave = gave.and(self.settle_reserved(now, reserved, |cost| used(report, cost)));
         (chain, gave)
     }
 
@@ -294,7 +305,7 @@ impl Engine {
     }
 
     /// The slot and place of an attempt that is still out.
-    fn find(&self, permit: &Permit) -> Option<(u32, usize)> {
+    pub(super) fn find(&self, permit: &Permit) -> Option<(u32, usize)> {
         let slot = self.slot(permit.call)?;
         let mut out = self.calls[slot as usize].out.iter();
         let place = out.position(|attempt| attempt.number == permit.attempt)?;
@@ -306,6 +317,8 @@ impl Engine {
         if cfg!(debug_assertions) {
             let out: usize = self.calls.iter().map(Call::attempts_out).sum();
             debug_assert_eq!(out as u64, self.permits_out, "in flight is what is out");
+            let reserved: usize = self.calls.iter().map(Call::reservations).sum();
+            debug_assert_eq!(reserved, self.reserved.out(), "what is reserved is somebody's");
         }
     }
 }

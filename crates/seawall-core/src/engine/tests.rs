@@ -4,6 +4,7 @@ mod credit;
 mod moves;
 mod order;
 mod places;
+mod rates;
 mod words;
 
 use super::*;

@@ -1,5 +1,6 @@
 //! What the world knows by itself, and every law held against it.
 
+use super::rates::Taken;
 use crate::call::{Candidate, DedupId};
 use crate::facts::Replay;
 use crate::outcome::{Cause, Outcome, Report, Sent};
@@ -30,6 +31,7 @@ pub(super) struct Book {
     extras: [Vec<Instant>; GATES],
     originals: [Vec<Instant>; GATES],
     cools_until: [Instant; GATES],
+    taken: Taken,
     turns: u64,
     broken: Option<String>,
 }
@@ -44,6 +46,7 @@ pub(super) struct Begun<'a> {
     pub(super) once: bool,
     pub(super) nth: u32,
     pub(super) tokens_in: u32,
+    pub(super) tokens_out: u32,
 }
 
 struct Known {
@@ -53,6 +56,7 @@ struct Known {
     deadline: Instant,
     once: bool,
     tokens_in: u32,
+    tokens_out: u32,
     sends: u32,
     visited: Gates,
     /// Attempts that are out.
@@ -101,6 +105,7 @@ impl Book {
             extras: Default::default(),
             originals: Default::default(),
             cools_until: [Instant::START; GATES],
+            taken: Taken::new(),
             turns: 0,
             broken: None,
         }
@@ -131,6 +136,7 @@ impl Book {
             deadline: begun.deadline,
             once: begun.once,
             tokens_in: begun.tokens_in,
+            tokens_out: begun.tokens_out,
             sends: 0,
             visited: [begun.nth > 1; GATES],
             out: BTreeMap::new(),
@@ -150,6 +156,7 @@ impl Book {
     }
 
     pub(super) fn settled(&mut self, now: Instant, number: u64, permit: &Permit, report: &Report) {
+        self.taken.settled((number, permit.attempt()), report);
         let candidate = permit.candidate();
         let believes = self.policy.call.hints().long() == LongHint::Stop;
         let call = self.call(number);
@@ -182,7 +189,9 @@ impl Book {
         }
     }
 
-    pub(super) fn abandoned(&mut self, number: u64, candidate: usize, sent: Sent) {
+    pub(super) fn abandoned(&mut self, number: u64, permit: &Permit, sent: Sent) {
+        self.taken.dropped((number, permit.attempt()), sent);
+        let candidate = permit.candidate();
         let call = self.call(number);
         if sent == Sent::Maybe {
             call.acted_in = Some(call.route[candidate].dedup);
@@ -300,6 +309,7 @@ impl Book {
         call.sends += 1;
         let law = self.send_law(event, candidate, upstream);
         self.verify_order(event, candidate, upstream);
+        self.verify_rates(event, upstream);
         let call = self.call(event.call);
         call.stands = Stands::Nowhere;
         call.out.insert(event.attempt, flown);
@@ -354,6 +364,16 @@ impl Book {
             return Some("more sends than 1 + retries + fallbacks");
         }
         None
+    }
+
+    /// No limit of a minute is exceeded over any span.
+    fn verify_rates(&mut self, event: &Event, upstream: usize) {
+        let call = &self.calls[&event.call];
+        let (who, tokens) = ((event.call, event.attempt), (call.tokens_in, call.tokens_out));
+        let gates = CHAINS[upstream].0;
+        if let Some(law) = self.taken.sent(event.at, who, gates, tokens, &self.policies) {
+            self.break_law(&law);
+        }
     }
 
     /// Law 2: probes whose lease runs.
