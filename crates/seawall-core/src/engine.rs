@@ -8,6 +8,7 @@
 mod depart;
 mod judge;
 mod rates;
+mod registry;
 mod settle;
 mod state;
 
@@ -15,10 +16,10 @@ use crate::agenda::Agenda;
 use crate::breaker::Transition;
 use crate::call::{Call, Finish, Spec, State};
 use crate::facts::Replay;
-use crate::gate::{Admits, Chain, Gate, GateId, GateKey};
+use crate::gate::{Admits, Chain, Gate};
 use crate::latch::Latches;
 use crate::outcome::{Sent, Usage};
-use crate::policy::{GatePolicy, Mode, Policy, PolicyError, Preset};
+use crate::policy::{Policy, Preset};
 use crate::queue::Links;
 use crate::rate::{Cost, Room};
 use crate::reason::Reason;
@@ -26,9 +27,9 @@ use crate::rng::Rng;
 use crate::time::Instant;
 use crate::trace::{Event, Held, Recording, Trace, What};
 use crate::verdict::{Action, CallId, Ended, Verdict};
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use rates::Reservations;
+use registry::Registry;
 pub use state::{BudgetState, GateLoad, GateState, RateState};
 
 /// Gates, and the calls that can meet at them. See the [module](self).
@@ -68,7 +69,7 @@ pub struct Engine {
     permits_out: u64,
     draining: bool,
     gates: Vec<Gate>,
-    keys: BTreeMap<GateKey, GateId>,
+    registry: Registry,
     latches: Latches,
     agenda: Agenda,
     links: Links,
@@ -91,7 +92,7 @@ impl Engine {
             permits_out: 0,
             draining: false,
             gates: Vec::new(),
-            keys: BTreeMap::new(),
+            registry: Registry::default(),
             latches: Latches::default(),
             agenda: Agenda::default(),
             links: Links::default(),
@@ -100,63 +101,6 @@ impl Engine {
             // Calls have the streams from 1; what no call draws for itself is drawn from 0.
             rng: Rng::new(seed, 0),
         }
-    }
-
-    /// Makes the gate behind `key`, or gives it another policy and other parents and keeps its state. Its attempts
-    /// also pass the parents' gates and theirs; the cool-down is kept by `quota`, or by itself.
-    ///
-    /// # Errors
-    /// [`PolicyError::TooManyParents`]: an attempt would pass more than [`CHAIN_MAX`](crate::gate::CHAIN_MAX) gates.
-    pub fn configure(
-        &mut self,
-        now: Instant,
-        key: GateKey,
-        policy: &GatePolicy,
-        parents: &[GateId],
-        quota: Option<GateId>,
-    ) -> Result<GateId, PolicyError> {
-        let now = self.advance(now);
-        let number = u32::try_from(self.gates.len()).expect("gates are counted in 32 bits");
-        let id = self.keys.get(&key).copied().unwrap_or(GateId(number));
-        let mut chain = crate::gate::Chain::of(id.0);
-        for above in parents.iter().chain(quota.as_ref()) {
-            for gate in self.gates[above.0 as usize].chain.gates() {
-                chain.add(*gate)?;
-            }
-        }
-        if let Some(quota) = quota {
-            chain.cool_at(quota.0);
-        }
-        match self.gates.get_mut(id.0 as usize) {
-            Some(gate) => gate.configure(now, policy),
-            None => {
-                self.gates.push(Gate::new(now, id.0, policy));
-                self.keys.insert(key, id);
-            }
-        }
-        self.gates[id.0 as usize].chain = chain;
-        self.pump(now, id.0);
-        Ok(id)
-    }
-
-    /// Latches a gate's breaker outside its automaton, or gives it back; `Auto` also ends its cool-down (rule C6)
-    /// and forgets what its server told of limits.
-    pub fn force(&mut self, now: Instant, gate: GateId, mode: Mode) {
-        let now = self.advance(now);
-        let it = &mut self.gates[gate.0 as usize];
-        if let Some(breaker) = &mut it.breaker {
-            breaker.force(now, mode);
-        }
-        match mode {
-            Mode::Auto => {
-                it.cooldown.end();
-                if let Some(windows) = &mut it.windows {
-                    windows.forget();
-                }
-            }
-            Mode::Open | Mode::Closed | Mode::Observe => {}
-        }
-        self.pump(now, gate.0);
     }
 
     /// Sends nothing more, for good: what is out may end, and every other call ends with `draining` at its next poll,
@@ -184,6 +128,9 @@ impl Engine {
             slot,
             generation: call.generation,
         };
+        for candidate in spec.route {
+            self.visit(candidate.gate);
+        }
         self.settle_home(slot, &spec);
         id
     }
@@ -232,6 +179,9 @@ impl Engine {
         it.generation = it.generation.wrapping_add(1);
         if !was_over || held != Held::NOTHING {
             self.record(slot, What::Left, Held::NOTHING, held);
+        }
+        for leg in 0..self.calls[slot as usize].legs.len() {
+            self.unvisit(self.calls[slot as usize].legs[leg].candidate.gate);
         }
         self.free.push(slot);
         ended
@@ -406,7 +356,7 @@ impl Engine {
         let call = &self.calls[slot as usize];
         let gate = &self.gates[number as usize];
         let not_before = gate.cooldown.not_before();
-        let quota = self.chain(call.leg().candidate.gate.0).quota();
+        let quota = self.chain(call.leg().candidate.gate.number).quota();
         if not_before > now && quota == number {
             return Admits::At(not_before);
         }
@@ -425,7 +375,7 @@ impl Engine {
     /// A place that is kept at one gate and not at the next would be given back when the call asks, to one that
     /// lacks the other place: two such calls would wake each other for ever.
     fn promise(&mut self, now: Instant, slot: u32, number: u32) {
-        let chain = self.chain(self.calls[slot as usize].leg().candidate.gate.0);
+        let chain = self.chain(self.calls[slot as usize].leg().candidate.gate.number);
         for other in chain.gates().iter().filter(|other| **other != number) {
             match self.admits(now, slot, *other) {
                 Admits::Now if !self.others_ahead(slot, *other) => {}

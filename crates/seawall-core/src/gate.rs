@@ -27,12 +27,16 @@ pub struct GateKey(pub u64);
 
 /// Names a gate of one engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct GateId(pub(crate) u32);
+pub struct GateId {
+    pub(crate) number: u32,
+    /// Which gate of this number: one that is gone leaves its number to another.
+    pub(crate) life: u32,
+}
 
 impl GateId {
     /// The gate's number in events.
     pub const fn number(self) -> u32 {
-        self.0
+        self.number
     }
 }
 
@@ -90,6 +94,16 @@ impl Chain {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Gate {
+    pub(crate) life: u32,
+    pub(crate) key: GateKey,
+    pub(crate) tenure: Tenure,
+    /// Routes of calls that are alive in which it stands.
+    pub(crate) visits: u32,
+    /// Gates of which it is a parent or the quota.
+    pub(crate) children: u32,
+    /// Budgets and breakers that it has had, those of the number's earlier gates included: what was taken of one
+    /// comes not back to another.
+    reborn: u32,
     pub(crate) chain: Chain,
     pub(crate) limiter: Limiter,
     pub(crate) cooldown: Cooldown,
@@ -107,6 +121,16 @@ pub(crate) struct Gate {
     pub(crate) savers: Queue,
 }
 
+/// Whether a gate is to be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tenure {
+    Kept,
+    /// Takes no new calls, and goes with the last that holds it.
+    Retired,
+    /// Nothing, until another takes its number.
+    Gone,
+}
+
 /// Whether a gate would let one of its queue go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admits {
@@ -120,15 +144,27 @@ pub(crate) enum Admits {
 }
 
 impl Gate {
-    pub(crate) fn new(now: Instant, own: u32, policy: &GatePolicy) -> Self {
+    pub(crate) fn new(now: Instant, id: GateId, key: GateKey, reborn: u32, policy: &GatePolicy) -> Self {
         Self {
-            chain: Chain::of(own),
+            life: id.life,
+            key,
+            tenure: Tenure::Kept,
+            visits: 0,
+            children: 0,
+            reborn,
+            chain: Chain::of(id.number),
             limiter: Limiter::new(&policy.limits),
             cooldown: Cooldown::default(),
-            breaker: policy.breaker.as_ref().map(Breaker::new),
+            breaker: policy
+                .breaker
+                .as_ref()
+                .map(|policy| Breaker::reborn(policy, reborn)),
             on_open: policy.breaker.map_or(OnOpen::Fail, |breaker| breaker.on_open),
             probes: policy.breaker.map_or(1, |breaker| breaker.probes),
-            budget: policy.budget.as_ref().map(Budget::new),
+            budget: policy
+                .budget
+                .as_ref()
+                .map(|policy| Budget::reborn(policy, reborn)),
             rates: Buckets::new(now, &policy.limits.rates).map(Box::new),
             windows: None,
             queue: Queue::new(),
@@ -138,21 +174,55 @@ impl Gate {
 
     /// Takes another policy and keeps its state.
     pub(crate) fn configure(&mut self, now: Instant, policy: &GatePolicy) {
+        self.tenure = Tenure::Kept;
+        self.reborn += 1;
+        let reborn = self.reborn;
         self.limiter.configure(&policy.limits);
         self.on_open = policy.breaker.map_or(OnOpen::Fail, |breaker| breaker.on_open);
         self.probes = policy.breaker.map_or(1, |breaker| breaker.probes);
         match (&mut self.breaker, &policy.breaker) {
             (Some(breaker), Some(policy)) => breaker.configure(now, policy),
-            (breaker, policy) => *breaker = policy.as_ref().map(Breaker::new),
+            (breaker, policy) => *breaker = policy.as_ref().map(|policy| Breaker::reborn(policy, reborn)),
         }
         match (&mut self.budget, &policy.budget) {
             (Some(budget), Some(policy)) => budget.configure(now, policy),
-            (budget, policy) => *budget = policy.as_ref().map(Budget::new),
+            (budget, policy) => *budget = policy.as_ref().map(|policy| Budget::reborn(policy, reborn)),
         }
         match &mut self.rates {
             Some(buckets) => buckets.configure(now, &policy.limits.rates),
             rates => *rates = Buckets::new(now, &policy.limits.rates).map(Box::new),
         }
+    }
+
+    /// How many budgets and breakers the next gate of this number finds used up.
+    pub(crate) const fn reborn(&self) -> u32 {
+        self.reborn + 1
+    }
+
+    /// Whether nobody holds anything of it: no call could tell if it were gone.
+    pub(crate) const fn is_idle(&self) -> bool {
+        self.visits == 0
+            && self.children == 0
+            && self.limiter.in_flight() == 0
+            && self.limiter.promised() == 0
+            && self.queue.is_empty()
+            && self.savers.is_empty()
+    }
+
+    /// Whether it stands as a new one would: a gate that knows anything of its upstream is worth more than its room.
+    /// How many places a limit has found, or a throttle left, is worth less: without calls it is soon out of date.
+    pub(crate) fn knows_nothing(&mut self, now: Instant) -> bool {
+        self.cooldown.left(now).is_zero()
+            && self
+                .breaker
+                .as_mut()
+                .is_none_or(|breaker| breaker.knows_nothing(now))
+            && self.budget.as_mut().is_none_or(|budget| budget.owes_nothing(now))
+            && self.rates.as_ref().is_none_or(|rates| rates.is_full(now))
+            && self
+                .windows
+                .as_ref()
+                .is_none_or(|windows| windows.bounds_nothing(now))
     }
 
     /// Takes a place for an attempt, and the breaker's leave where there is one.

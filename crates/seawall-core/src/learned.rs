@@ -248,6 +248,12 @@ impl Windows {
         }
     }
 
+    /// Whether every window that was told is full again.
+    pub(crate) fn bounds_nothing(&self, now: Instant) -> bool {
+        let mut windows = self.windows.iter().flatten();
+        windows.all(|window| window.full_at.is_none_or(|full_at| now >= full_at))
+    }
+
     /// What is believed to be left of each, and when it is full again.
     pub(crate) fn left(&self, now: Instant) -> [Option<(u64, Option<Instant>)>; KINDS] {
         let mut left = [None; KINDS];

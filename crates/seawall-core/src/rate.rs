@@ -156,6 +156,13 @@ impl Buckets {
         }
     }
 
+    /// Whether all of each has run off.
+    pub(crate) fn is_full(&self, now: Instant) -> bool {
+        self.0
+            .iter()
+            .all(|bucket| bucket.level(now) == 0 && bucket.pledged == 0)
+    }
+
     /// How many whole units each has room for now.
     pub(crate) fn left(&self, now: Instant) -> [Option<u64>; KINDS] {
         self.0.map(|bucket| bucket.left(now))

@@ -23,16 +23,17 @@ pub(super) enum Beside {
 }
 
 impl Engine {
-    /// Skips candidates that cannot serve at all (rule K2): a window too small, a gate forced open.
+    /// Skips candidates that cannot serve at all (rule K2): a window too small, a gate forced open or retired.
     #[inline]
     pub(super) fn settle_home(&mut self, slot: u32, spec: &Spec<'_>) {
         if let [only] = spec.route
             && spec.fits(only)
+            && self.takes_calls(only.gate)
         {
             let call = &mut self.calls[slot as usize];
             (call.home, call.at) = (0, 0);
             let replay = call.replay;
-            self.arrive(only.gate.0, replay);
+            self.arrive(only.gate.number, replay);
             return;
         }
         let forced = |gate: u32| {
@@ -45,19 +46,19 @@ impl Engine {
             };
             chain.gates().iter().any(|gate| mode(gate) == Some(Mode::Open))
         };
-        let fitting = spec.route.iter().position(|candidate| spec.fits(candidate));
-        let open = spec
-            .route
-            .iter()
-            .position(|candidate| spec.fits(candidate) && !forced(candidate.gate.0));
+        let serves = |candidate: &Candidate| spec.fits(candidate) && self.takes_calls(candidate.gate);
+        let fitting = spec.route.iter().position(serves);
+        let mut all = spec.route.iter();
+        let open = all.position(|candidate| serves(candidate) && !forced(candidate.gate.number));
         let home = open
             .or(fitting)
             .map_or(0, |place| u16::try_from(place).unwrap_or(u16::MAX));
         if fitting.is_none() {
-            let reason = if spec.route.is_empty() {
-                Reason::NoCandidate
-            } else {
+            let takes_calls = |candidate: &Candidate| self.takes_calls(candidate.gate);
+            let reason = if spec.route.iter().any(takes_calls) {
                 Reason::ContextTooLong
+            } else {
+                Reason::NoCandidate
             };
             // Told by the first poll.
             self.close(self.now, slot, reason, None, Held::NOTHING);
@@ -65,8 +66,17 @@ impl Engine {
         let call = &mut self.calls[slot as usize];
         (call.home, call.at) = (home, home);
         let replay = call.replay;
-        if let Some(candidate) = spec.route.get(usize::from(home)) {
-            self.arrive(candidate.gate.0, replay);
+        for place in 0..spec.route.len() {
+            if !self.takes_calls(spec.route[place].gate) {
+                self.calls[slot as usize].legs[place].spent = true;
+            }
+        }
+        if let Some(candidate) = spec
+            .route
+            .get(usize::from(home))
+            .filter(|it| self.takes_calls(it.gate))
+        {
+            self.arrive(candidate.gate.number, replay);
         }
     }
 
@@ -191,7 +201,10 @@ impl Engine {
     /// Rule K3: a throttled or spent quota is never evaded inside itself.
     fn shares_spent_quota(&self, slot: u32, leg: u16) -> bool {
         let call = &self.calls[slot as usize];
-        let quota = |leg: u16| self.chain(call.legs[usize::from(leg)].candidate.gate.0).quota();
+        let quota = |leg: u16| {
+            self.chain(call.legs[usize::from(leg)].candidate.gate.number)
+                .quota()
+        };
         let spent = call.met.as_ref().is_some_and(|met| {
             use crate::outcome::{Outcome, Refusal};
             matches!(
@@ -224,7 +237,7 @@ impl Engine {
             State::Promised { chain, .. } => Some(chain),
             _ => None,
         };
-        let chain = self.chain(candidate.gate.0);
+        let chain = self.chain(candidate.gate.number);
         let cooling = self.gates[chain.quota() as usize].cooldown.left(now);
         let mut waits: Option<Standing> = None;
         if !cooling.is_zero() {
@@ -267,7 +280,7 @@ impl Engine {
     #[inline]
     fn is_calm(&self, now: Instant, candidate: &Candidate) -> bool {
         let gate = |number: u32| &self.gates[number as usize];
-        let chain = &gate(candidate.gate.0).chain;
+        let chain = &gate(candidate.gate.number).chain;
         self.latches.left(now, candidate.credential).is_zero()
             && gate(chain.quota()).cooldown.left(now).is_zero()
             && chain.gates().iter().all(|number| gate(*number).is_calm())
@@ -481,7 +494,12 @@ impl Engine {
             Err((gate, empty, gave)) => return self.unpaid(now, slot, leg, gate, empty, gave),
         };
         let (left_queue, promised) = self.unqueue_for_send(slot);
-        let chain = self.chain(self.calls[slot as usize].legs[usize::from(leg)].candidate.gate.0);
+        let chain = self.chain(
+            self.calls[slot as usize].legs[usize::from(leg)]
+                .candidate
+                .gate
+                .number,
+        );
         let original_at = self.first_sends(slot, &chain);
         let reserved = self.reserve(now, slot, &chain, promised);
         self.attempts += 1;
@@ -567,7 +585,7 @@ impl Engine {
         }
         for (place, gate) in chain.gates().iter().enumerate() {
             let mut used = call.legs.iter().filter(|leg| leg.sends > 0);
-            first[place] = !used.any(|leg| self.chain(leg.candidate.gate.0).holds(*gate));
+            first[place] = !used.any(|leg| self.chain(leg.candidate.gate.number).holds(*gate));
         }
         first
     }
@@ -598,7 +616,12 @@ impl Engine {
         if let Some(without) = self.without_room(now, slot, leg) {
             return Err(without);
         }
-        let chain = self.chain(self.calls[slot as usize].legs[usize::from(leg)].candidate.gate.0);
+        let chain = self.chain(
+            self.calls[slot as usize].legs[usize::from(leg)]
+                .candidate
+                .gate
+                .number,
+        );
         let first = self.first_sends(slot, &chain);
         let mut charged = Charged::nothing(leg, chain);
         for (place, number) in chain.gates().iter().enumerate() {
@@ -620,7 +643,12 @@ impl Engine {
             State::Saving { .. } => Some(call.ticket),
             _ => None,
         };
-        let chain = self.chain(self.calls[slot as usize].legs[usize::from(leg)].candidate.gate.0);
+        let chain = self.chain(
+            self.calls[slot as usize].legs[usize::from(leg)]
+                .candidate
+                .gate
+                .number,
+        );
         let first = self.first_sends(slot, &chain);
         for (place, number) in chain.gates().iter().enumerate() {
             let gate = &mut self.gates[*number as usize];

@@ -21,6 +21,17 @@ pub struct GateLoad {
     pub not_before: Instant,
 }
 
+impl GateLoad {
+    /// What a gate holds that is not there.
+    pub const NOTHING: Self = Self {
+        in_flight: 0,
+        promised: 0,
+        queued: 0,
+        saving: 0,
+        not_before: Instant::START,
+    };
+}
+
 /// How a gate stands now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GateState {
@@ -57,22 +68,21 @@ pub struct RateState {
 }
 
 impl Engine {
-    /// What a gate holds now.
+    /// What a gate holds now: nothing, where it has been let go.
     pub fn load(&self, gate: GateId) -> GateLoad {
-        let gate = &self.gates[gate.0 as usize];
-        GateLoad {
+        self.gate(gate).map_or(GateLoad::NOTHING, |gate| GateLoad {
             in_flight: gate.limiter.in_flight(),
             promised: gate.limiter.promised(),
             queued: gate.queue.len(),
             saving: gate.savers.len(),
             not_before: gate.cooldown.not_before(),
-        }
+        })
     }
 
-    /// How a gate stands at `now`.
-    pub fn state(&self, now: Instant, id: GateId) -> GateState {
+    /// How a gate stands at `now`; `None` where it has been let go.
+    pub fn state(&self, now: Instant, id: GateId) -> Option<GateState> {
         let now = self.now.max(now);
-        let gate = &self.gates[id.0 as usize];
+        let gate = self.gate(id)?;
         let left = gate
             .rates
             .as_ref()
@@ -91,7 +101,7 @@ impl Engine {
                 full_at: told.and_then(|(_, full_at)| full_at),
             };
         }
-        GateState {
+        Some(GateState {
             load: self.load(id),
             places: gate.limiter.most(),
             breaker: gate.breaker.as_ref().map(crate::breaker::Breaker::view),
@@ -100,7 +110,7 @@ impl Engine {
                 allowed: budget.allowed(),
             }),
             rates,
-        }
+        })
     }
 
     /// Permits granted and neither settled, abandoned nor ended.

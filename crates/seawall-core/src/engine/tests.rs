@@ -5,13 +5,15 @@ mod moves;
 mod order;
 mod places;
 mod rates;
+mod registry;
 mod words;
 
 use super::*;
 use crate::call::Candidate;
 use crate::facts::Replay;
+use crate::gate::{GateId, GateKey};
 use crate::outcome::{Hint, HintSource, Outcome, Report};
-use crate::policy::{Jitter, PolicyBuilder};
+use crate::policy::{Jitter, Mode, PolicyBuilder};
 use crate::time::Duration;
 use crate::verdict::Permit;
 use alloc::string::{String, ToString};

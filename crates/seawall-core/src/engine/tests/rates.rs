@@ -98,7 +98,7 @@ fn what_was_used_is_what_is_taken() {
     let mut desk = patient();
     let gate = desk.gate(plain().tokens_per_minute(Some(1_000)), &[]);
     let route = [Candidate::at(gate)];
-    let left = |desk: &Desk| desk.engine.state(desk.now, gate).rates[Kind::Tokens as usize].left;
+    let left = |desk: &Desk| desk.engine.state(desk.now, gate).unwrap().rates[Kind::Tokens as usize].left;
     let begin =
         |desk: &mut Desk| desk.begin_as(&route, |spec| (spec.tokens_in, spec.tokens_out) = (100, 500));
     let call = begin(&mut desk);
@@ -241,7 +241,7 @@ fn a_reload_that_raises_a_limit_wakes_who_waits_for_it() {
         .unwrap();
     let order: Vec<CallId> = desk.serve().iter().map(Permit::call).collect();
     assert_eq!(order, [waits]);
-    let state = desk.engine.state(desk.now, gate);
+    let state = desk.engine.state(desk.now, gate).unwrap();
     assert_eq!(state.rates[Kind::Requests as usize].left, Some(8));
 }
 
@@ -313,7 +313,7 @@ proptest! {
             (one, [Some(5), None, None, None]), (two, [None, None, Some(300), None])];
         for (gate, limits) in holds {
             let sums = taken.iter().find(|(id, _)| *id == gate).unwrap().1;
-            let rates = desk.engine.state(end, gate).rates;
+            let rates = desk.engine.state(end, gate).unwrap().rates;
             for kind in 0..4 {
                 let expected = limits[kind].map(|limit: u64| limit - sums[kind]);
                 prop_assert_eq!(rates[kind].left, expected, "seed {}, gate {:?}, kind {}", seed, gate, kind);
