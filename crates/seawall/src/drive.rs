@@ -4,11 +4,10 @@
 //! same one on a plain thread; a simulator calls the same engine from a heap of events. From one seed all three
 //! print the same trace, byte for byte.
 
-use crate::hub::{CallGuard, Hub, Landed, Leave};
+use crate::hub::{CallGuard, Hub, Landed, Leave, Others, Step};
 use seawall_core::call::Spec;
 use seawall_core::reason::Reason;
 use seawall_core::time::{Duration, Instant};
-use seawall_core::verdict::{Action, Verdict};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -55,76 +54,65 @@ where
     F: Future<Output = Landed<T>>,
 {
     let mut hedges = false;
-    let (call, mut verdict) = hub.begin(|now| {
+    let (mut call, mut told) = hub.begin(|now| {
         let spec = spec(now);
         hedges = spec.policy.hedge().is_some();
         spec
     });
-    let mut flights = Flights {
-        call: &call,
-        out: [None, None],
-    };
+    let mut flights = Flights { out: [None, None] };
     loop {
-        verdict = match verdict.action {
-            Action::Send(permit) => {
-                let attempt = permit.attempt();
-                flights.add(attempt, Box::pin(send(call.leave(permit))));
-                if hedges {
-                    call.poll()
-                } else {
-                    // What a poll would say, without the lock: only a hedge changes anything before it lands.
-                    Verdict {
-                        action: Action::InFlight {
-                            hedge_at: None,
-                            lost: None,
-                        },
-                        reason: verdict.reason,
-                    }
-                }
+        told = match told.step {
+            // Nothing changes for it before it lands: no flight to keep, no lock to ask under, nothing to allocate.
+            Step::Send(leave) if !hedges => {
+                let Landed { leave, report, value } = send(leave).await;
+                let told = call.settle_and_poll(leave, report, Others::None);
+                log.landed(value);
+                told
             }
-            Action::InFlight {
+            Step::Send(leave) => {
+                flights.add(leave.attempt(), Box::pin(send(leave)));
+                call.poll()
+            }
+            Step::InFlight {
                 lost: Some(attempt), ..
             } => {
                 flights.drop_lost(attempt);
                 call.poll()
             }
-            Action::InFlight { hedge_at, lost: None } => match flights.next(hedge_at).await {
+            Step::InFlight { hedge_at, lost: None } => match flights.next(&call, hedge_at).await {
                 Some(Landed { leave, report, value }) => {
-                    let verdict = call.settle_and_poll(leave, report);
+                    let told = call.settle_and_poll(leave, report, flights.others());
                     log.landed(value);
-                    verdict
+                    told
                 }
                 None => call.poll(),
             },
-            Action::Wait(until) | Action::Park { until } => {
+            Step::Wait(until) | Step::Park { until } => {
                 let began = hub.clock().now();
                 call.turn(until).await;
-                log.waited(verdict.reason, hub.clock().now().since(began));
+                log.waited(told.reason, hub.clock().now().since(began));
                 call.poll()
             }
-            Action::Finish { unknown, retry_at } => {
-                let reason = verdict.reason;
+            Step::Finish { unknown, retry_at } => {
                 // What is still out has lost: it is abandoned before the call ends.
                 drop(flights);
-                let sends = call.end().sends;
                 return Finished {
-                    reason,
+                    reason: told.reason,
                     unknown,
                     retry_at,
-                    sends,
+                    sends: call.end().sends,
                 };
             }
         };
     }
 }
 
-/// The attempts of one call that are out.
-struct Flights<'a, F> {
-    call: &'a CallGuard,
+/// The attempts of one call that are out, where a hedge may go beside the first.
+struct Flights<F> {
     out: [Option<(u32, Pin<Box<F>>)>; 2],
 }
 
-impl<T, F: Future<Output = Landed<T>>> Flights<'_, F> {
+impl<T, F: Future<Output = Landed<T>>> Flights<F> {
     fn add(&mut self, attempt: u32, flight: Pin<Box<F>>) {
         let place = self.out.iter_mut().find(|place| place.is_none());
         *place.expect("the engine has two attempts of a call out at the most") = Some((attempt, flight));
@@ -139,11 +127,20 @@ impl<T, F: Future<Output = Landed<T>>> Flights<'_, F> {
         }
     }
 
+    /// Whether any is out.
+    fn others(&self) -> Others {
+        if self.out.iter().all(Option::is_none) {
+            Others::None
+        } else {
+            Others::Out
+        }
+    }
+
     /// The next attempt that lands; `None` when it is time to ask: about a hedge, or about which of two has lost.
-    async fn next(&mut self, hedge_at: Option<Instant>) -> Option<Landed<T>> {
+    async fn next(&mut self, call: &CallGuard<'_>, hedge_at: Option<Instant>) -> Option<Landed<T>> {
         let both = self.out.iter().all(Option::is_some);
         let until = if both { Some(Instant::NEVER) } else { hedge_at };
-        let mut turn = until.map(|at| self.call.turn(at));
+        let mut turn = until.map(|at| call.turn(at));
         let out = &mut self.out;
         std::future::poll_fn(move |context: &mut Context<'_>| {
             for place in out.iter_mut() {

@@ -9,9 +9,10 @@ use crate::clock::{Clock, Sleep};
 use seawall_core::call::Spec;
 use seawall_core::engine::Engine;
 use seawall_core::outcome::{Report, Sent, Usage};
-use seawall_core::time::Instant;
+use seawall_core::reason::Reason;
+use seawall_core::time::{Duration, Instant};
 use seawall_core::trace::Event;
-use seawall_core::verdict::{CallId, Ended, Limits, Permit, Role, Verdict};
+use seawall_core::verdict::{Action, CallId, Ended, Limits, Permit, Role, Verdict};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,11 +30,54 @@ struct State {
     seats: Vec<Seat>,
 }
 
-/// Where a call waits to be asked again.
+/// Where a call waits to be asked again, and keeps the permits of its attempts that are out.
+// A permit is large: it stays here, where the engine's lock is held anyway, and a loop passes its small `Leave` around.
 #[derive(Default)]
 struct Seat {
     waker: Option<Waker>,
     woken: bool,
+    out: [Option<Permit>; OUT_MAX],
+}
+
+/// Attempts of a call that may be out at once: the first and its hedge.
+const OUT_MAX: usize = 2;
+
+/// What to do with a call now, and why: the engine's [`Verdict`] with a [`Leave`] for its permit.
+#[derive(Debug)]
+#[must_use = "it may hold a leave, which abandons its attempt when it is dropped"]
+pub struct Told {
+    /// What to do.
+    pub step: Step,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// What to do with a call now.
+#[derive(Debug)]
+pub enum Step {
+    /// Send one attempt.
+    Send(Leave),
+    /// Nothing before this point; then ask again.
+    Wait(Instant),
+    /// Stand in a queue, until woken or until this point at the latest.
+    Park {
+        /// When to ask even if nothing woke the call.
+        until: Instant,
+    },
+    /// Attempts are out; ask again when one ends, or at `hedge_at`.
+    InFlight {
+        /// When a second attempt may go beside the first.
+        hedge_at: Option<Instant>,
+        /// The attempt that lost: drop it and ask again.
+        lost: Option<u32>,
+    },
+    /// The call is over.
+    Finish {
+        /// Whether this is a write that may have acted and got no definite answer (rule E2).
+        unknown: bool,
+        /// When it could be worth coming back.
+        retry_at: Option<Instant>,
+    },
 }
 
 impl Hub {
@@ -58,25 +102,17 @@ impl Hub {
         self.with_state(|state, now| act(&mut state.engine, now))
     }
 
+    // Inlined, and what is rare kept out of it: this is most of what a call that is answered costs beside the engine.
+    #[inline(always)]
     fn with_state<R>(&self, act: impl FnOnce(&mut State, Instant) -> R) -> R {
-        let mut wakers = Vec::new();
-        let result = {
-            let mut state = self.lock();
-            // Read under the lock, so that the engine is told times in order.
-            let now = self.clock.now();
-            let result = act(&mut state, now);
-            let State { engine, seats } = &mut *state;
-            while let Some(call) = engine.woken(now) {
-                // A call that was begun past the hub has no seat: whoever began it asks by itself.
-                if let Some(seat) = seats.get_mut(call.slot()) {
-                    seat.woken = true;
-                    wakers.extend(seat.waker.take());
-                }
-            }
-            result
-        };
-        for waker in wakers {
-            waker.wake();
+        let mut state = self.lock();
+        // Read under the lock, so that the engine is told times in order.
+        let now = self.clock.now();
+        let result = act(&mut state, now);
+        if state.engine.next_wake().is_some_and(|at| at <= now) {
+            let wakers = state.wake(now);
+            drop(state);
+            wakers.into_iter().for_each(Waker::wake);
         }
         result
     }
@@ -87,30 +123,80 @@ impl Hub {
     }
 
     /// Begins a call and asks what to do with it, under one lock. `spec` is told the time.
-    pub fn begin<'s>(self: &Arc<Self>, spec: impl FnOnce(Instant) -> Spec<'s>) -> (CallGuard, Verdict) {
-        let (call, verdict) = self.with_state(|state, now| {
+    #[inline]
+    pub fn begin<'s>(self: &Arc<Self>, spec: impl FnOnce(Instant) -> Spec<'s>) -> (CallGuard<'_>, Told) {
+        let (call, told) = self.with_state(|state, now| {
             let call = state.engine.begin(now, spec(now));
             if state.seats.len() <= call.slot() {
                 state.seats.resize_with(call.slot() + 1, Seat::default);
             }
+            let seat = &mut state.seats[call.slot()];
             // The slot's last tenant may have been woken and never have looked.
-            state.seats[call.slot()] = Seat::default();
-            (call, state.engine.poll(now, call))
+            (seat.waker, seat.woken) = (None, false);
+            (call, self.ask(state, now, call))
         });
-        (
-            CallGuard {
-                hub: Arc::clone(self),
-                call,
-                ended: None,
-            },
-            verdict,
-        )
+        let guard = CallGuard {
+            hub: self,
+            call,
+            ended: None,
+        };
+        (guard, told)
+    }
+
+    /// Asks the engine, and keeps the permit that it may grant.
+    #[inline(always)]
+    fn ask(self: &Arc<Self>, state: &mut State, now: Instant, call: CallId) -> Told {
+        let Verdict { action, reason } = state.engine.poll(now, call);
+        let step = match action {
+            Action::Send(permit) => {
+                let leave = Leave {
+                    hub: Arc::clone(self),
+                    call,
+                    attempt: permit.attempt(),
+                    candidate: permit.candidate(),
+                    role: permit.role(),
+                    sent: Sent::No,
+                    is_settled: false,
+                };
+                let mut places = state.seats[call.slot()].out.iter_mut();
+                let place = places.find(|place| place.is_none());
+                *place.expect("the engine has two attempts of a call out at the most") = Some(permit);
+                Step::Send(leave)
+            }
+            Action::Wait(until) => Step::Wait(until),
+            Action::Park { until } => Step::Park { until },
+            Action::InFlight { hedge_at, lost } => Step::InFlight { hedge_at, lost },
+            Action::Finish { unknown, retry_at } => Step::Finish { unknown, retry_at },
+        };
+        Told { step, reason }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         // A panic under the lock left the engine between two statements of its own, never between two of ours: its
         // counts may be off by one attempt, and refusing every later call would be worse.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Tells those whose time has come, and says whom to wake once the lock is open.
+    #[cold]
+    fn wake(&mut self, now: Instant) -> Vec<Waker> {
+        let mut wakers = Vec::new();
+        while let Some(call) = self.engine.woken(now) {
+            // A call that was begun past the hub has no seat: whoever began it asks by itself.
+            if let Some(seat) = self.seats.get_mut(call.slot()) {
+                seat.woken = true;
+                wakers.extend(seat.waker.take());
+            }
+        }
+        wakers
+    }
+
+    /// The call ends; permits of it that are out are void.
+    fn end(&mut self, now: Instant, call: CallId) -> Ended {
+        self.seats[call.slot()].out = [const { None }; OUT_MAX];
+        self.engine.end(now, call)
     }
 }
 
@@ -122,36 +208,41 @@ impl fmt::Debug for Hub {
 
 /// A call that is alive. Dropping it ends the call, in whatever state it is.
 #[derive(Debug)]
-pub struct CallGuard {
-    hub: Arc<Hub>,
+pub struct CallGuard<'h> {
+    hub: &'h Arc<Hub>,
     call: CallId,
     ended: Option<Ended>,
 }
 
-impl CallGuard {
+impl CallGuard<'_> {
     /// Asks what to do with the call now.
-    pub fn poll(&self) -> Verdict {
-        self.hub.with(|engine, now| engine.poll(now, self.call))
+    pub fn poll(&self) -> Told {
+        self.hub
+            .with_state(|state, now| self.hub.ask(state, now, self.call))
     }
 
-    /// Tells how an attempt ended and asks what to do now, under one lock.
-    pub fn settle_and_poll(&self, mut leave: Leave, report: Report) -> Verdict {
-        let permit = leave.permit.take();
-        self.hub.with(|engine, now| {
+    /// Tells how an attempt ended and asks what to do now, under one lock. Where that is the end of the call and
+    /// `others` says that nothing of it is out, the call ends under the same lock.
+    pub fn settle_and_poll(&mut self, mut leave: Leave, report: Report, others: Others) -> Told {
+        let (hub, call, ended) = (self.hub, self.call, &mut self.ended);
+        let told = hub.with_state(|state, now| {
+            let permit = place_of(&mut state.seats, &leave).and_then(Option::take);
             if let Some(permit) = permit {
-                engine.settle(now, permit, report);
+                state.engine.settle(now, permit, report);
             }
-            engine.poll(now, self.call)
-        })
-    }
-
-    /// The leave that a permit of this call gives.
-    pub fn leave(&self, permit: Permit) -> Leave {
-        Leave {
-            hub: Arc::clone(&self.hub),
-            permit: Some(permit),
-            sent: Sent::No,
-        }
+            let told = hub.ask(state, now, call);
+            match (&told.step, others) {
+                (Step::Finish { .. }, Others::None) => *ended = Some(state.end(now, call)),
+                (Step::Finish { .. }, Others::Out)
+                | (
+                    Step::Send(_) | Step::Wait(_) | Step::Park { .. } | Step::InFlight { .. },
+                    Others::None | Others::Out,
+                ) => {}
+            }
+            told
+        });
+        leave.is_settled = true;
+        told
     }
 
     /// Waits until the call is woken, or until `until` at the latest.
@@ -169,17 +260,29 @@ impl CallGuard {
     }
 
     fn end_once(&mut self) -> Ended {
-        let (hub, call) = (&self.hub, self.call);
+        let (hub, call) = (self.hub, self.call);
         *self
             .ended
-            .get_or_insert_with(|| hub.with(|engine, now| engine.end(now, call)))
+            .get_or_insert_with(|| hub.with_state(|state, now| state.end(now, call)))
     }
 }
 
-impl Drop for CallGuard {
+impl Drop for CallGuard<'_> {
+    #[inline]
     fn drop(&mut self) {
-        self.end_once();
+        if self.ended.is_none() {
+            self.end_once();
+        }
     }
+}
+
+/// Whether attempts of a call are out beside the one that landed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Others {
+    /// It was the only one.
+    None,
+    /// Another is out, and is abandoned before the call ends.
+    Out,
 }
 
 /// Leave to send one attempt. Dropping it abandons the attempt: its places go back, and it is no evidence.
@@ -187,29 +290,37 @@ impl Drop for CallGuard {
 #[must_use = "a leave that is dropped abandons its attempt"]
 pub struct Leave {
     hub: Arc<Hub>,
-    permit: Option<Permit>,
+    call: CallId,
+    attempt: u32,
+    candidate: usize,
+    role: Role,
     sent: Sent,
+    is_settled: bool,
 }
 
 impl Leave {
     /// Which candidate of the route to send to.
-    pub fn candidate(&self) -> usize {
-        self.permit().candidate()
+    pub const fn candidate(&self) -> usize {
+        self.candidate
     }
 
     /// Which attempt of its call this is, from 1.
-    pub fn attempt(&self) -> u32 {
-        self.permit().attempt()
+    pub const fn attempt(&self) -> u32 {
+        self.attempt
     }
 
     /// What the attempt is for.
-    pub fn role(&self) -> Role {
-        self.permit().role()
+    pub const fn role(&self) -> Role {
+        self.role
     }
 
-    /// The attempt's limits.
+    /// The attempt's limits. Once its call is over, no time at all.
     pub fn limits(&self) -> Limits {
-        *self.permit().limits()
+        let mut state = self.hub.lock();
+        match place_of(&mut state.seats, self) {
+            Some(Some(permit)) => *permit.limits(),
+            Some(None) | None => NO_TIME,
+        }
     }
 
     /// From here on the server may have acted. Say so before the first byte of the request is written.
@@ -219,7 +330,11 @@ impl Leave {
 
     /// The caller accepted the first content: from here the call is not sent again.
     pub fn commit(&self) {
-        self.hub.with(|engine, now| engine.commit(now, self.permit()));
+        self.hub.with_state(|state, now| {
+            if let Some(Some(permit)) = place_of(&mut state.seats, self) {
+                state.engine.commit(now, permit);
+            }
+        });
     }
 
     /// How the attempt ended, with what the caller wants of it.
@@ -230,21 +345,37 @@ impl Leave {
             value,
         }
     }
-
-    fn permit(&self) -> &Permit {
-        self.permit
-            .as_ref()
-            .expect("a leave has its permit until it is settled or dropped")
-    }
 }
 
 impl Drop for Leave {
+    #[inline]
     fn drop(&mut self) {
-        if let Some(permit) = self.permit.take() {
-            self.hub
-                .with(|engine, now| engine.abandon(now, permit, self.sent, Usage::NONE));
+        if self.is_settled {
+            return;
         }
+        self.hub.with_state(|state, now| {
+            let permit = place_of(&mut state.seats, self).and_then(Option::take);
+            if let Some(permit) = permit {
+                state.engine.abandon(now, permit, self.sent, Usage::NONE);
+            }
+        });
     }
+}
+
+/// The limits of an attempt whose call is over.
+const NO_TIME: Limits = Limits {
+    connect: Duration::ZERO,
+    first_byte: Duration::ZERO,
+    idle: Duration::ZERO,
+    total: Duration::ZERO,
+    deadline: Instant::START,
+};
+
+/// Where the permit of an attempt that is out is kept; nowhere once it was settled or abandoned, or its call has ended.
+fn place_of<'s>(seats: &'s mut [Seat], leave: &Leave) -> Option<&'s mut Option<Permit>> {
+    let is_its_own = |permit: &Permit| permit.call() == leave.call && permit.attempt() == leave.attempt;
+    let mut places = seats.get_mut(leave.call.slot())?.out.iter_mut();
+    places.find(|place| place.as_ref().is_some_and(is_its_own))
 }
 
 /// An attempt that ended.
@@ -257,7 +388,7 @@ pub struct Landed<T> {
 
 /// A wait for a call's turn. See [`CallGuard::turn`].
 pub struct Turn<'a> {
-    guard: &'a CallGuard,
+    guard: &'a CallGuard<'a>,
     until: Instant,
     sleep: Option<Sleep>,
 }
@@ -266,7 +397,7 @@ impl Future for Turn<'_> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let hub = &self.guard.hub;
+        let hub = self.guard.hub;
         {
             let mut state = hub.lock();
             let seat = &mut state.seats[self.guard.call.slot()];
@@ -283,7 +414,7 @@ impl Future for Turn<'_> {
         self.sleep = None;
         // Trust the clock, not the timer: the engine says whose time has come, in its own order, and this call's
         // waker is among those that it has called when the call's time is up.
-        let hub = &self.guard.hub;
+        let hub = self.guard.hub;
         let now = hub.with(|_, now| now);
         let told = hub.lock().seats[self.guard.call.slot()].woken;
         match (told, now >= self.until) {

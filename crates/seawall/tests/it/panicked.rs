@@ -3,7 +3,7 @@
 use seawall::clock::Clock as _;
 use seawall::crank::CrankedClock;
 use seawall::drive::drive;
-use seawall::hub::{Hub, Leave};
+use seawall::hub::{Hub, Leave, Step};
 use seawall_core::call::{Candidate, Spec};
 use seawall_core::engine::Engine;
 use seawall_core::facts::Replay;
@@ -11,7 +11,6 @@ use seawall_core::gate::GateKey;
 use seawall_core::outcome::{Outcome, Report};
 use seawall_core::policy::Policy;
 use seawall_core::trace::Recording;
-use seawall_core::verdict::Action;
 use std::sync::Arc;
 
 use crate::soon;
@@ -60,7 +59,7 @@ async fn a_call_that_panics_gives_back_what_it_held() {
         });
         assert!(soon(call).await.unwrap_err().is_panic(), "{place:?}");
         assert_eq!(hub.with(|engine, _| engine.permits_out()), 0, "{place:?}");
-        let (_next, verdict) = hub.begin(|now| Spec::new(now, &route, &policy.call, Replay::Idempotent));
-        assert!(matches!(verdict.action, Action::Send(_)), "{place:?}");
+        let (_next, told) = hub.begin(|now| Spec::new(now, &route, &policy.call, Replay::Idempotent));
+        assert!(matches!(told.step, Step::Send(_)), "{place:?}");
     }
 }
