@@ -117,6 +117,14 @@ impl<'a> Spec<'a> {
 }
 
 impl Spec<'_> {
+    /// What the policy takes of the caller's promise.
+    pub(crate) const fn replay_taken(&self) -> Replay {
+        match self.replay {
+            Replay::Declared if !self.policy.declared_counts => Replay::Unsafe,
+            replay => replay,
+        }
+    }
+
     /// Whether the call's tokens fit the candidate's window, as far as both are known (rule K2).
     pub(crate) const fn fits(&self, candidate: &Candidate) -> bool {
         candidate.window == 0 || self.tokens_in <= candidate.window
@@ -610,10 +618,7 @@ impl Call {
         self.deadline = spec.deadline;
         self.deadline_length = spec.deadline.since(now);
         self.is_write = matches!(spec.replay, Replay::Keyed | Replay::Unsafe);
-        self.replay = match spec.replay {
-            Replay::Declared if !spec.policy.declared_counts => Replay::Unsafe,
-            replay => replay,
-        };
+        self.replay = spec.replay_taken();
         self.endpoint = spec.endpoint;
         self.cost = Cost::of(u64::from(spec.tokens_in), u64::from(spec.tokens_out));
         self.nth = spec.nth.max(1);

@@ -7,6 +7,7 @@
 
 mod depart;
 mod judge;
+mod opening;
 mod rates;
 mod registry;
 mod settle;
@@ -28,6 +29,7 @@ use crate::time::Instant;
 use crate::trace::{Event, Held, Recording, Trace, What};
 use crate::verdict::{Action, CallId, Ended, Verdict};
 use alloc::vec::Vec;
+pub use opening::{Opened, Opening, Settled};
 use rates::Reservations;
 use registry::Registry;
 pub use state::{BudgetState, GateLoad, GateState, RateState};
@@ -67,6 +69,8 @@ pub struct Engine {
     tickets: u64,
     attempts: u64,
     permits_out: u64,
+    /// Calls whose first attempt is out and that have no seat.
+    openings: u64,
     draining: bool,
     gates: Vec<Gate>,
     registry: Registry,
@@ -90,6 +94,7 @@ impl Engine {
             tickets: 0,
             attempts: 0,
             permits_out: 0,
+            openings: 0,
             draining: false,
             gates: Vec::new(),
             registry: Registry::default(),
@@ -120,19 +125,20 @@ impl Engine {
     pub fn begin(&mut self, now: Instant, spec: Spec<'_>) -> CallId {
         let now = self.advance(now);
         self.begun += 1;
-        let rng = Rng::new(self.seed, self.begun);
-        let slot = self.free.pop().unwrap_or_else(|| self.another_slot());
-        let call = &mut self.calls[slot as usize];
-        call.begin(now, self.begun, rng, &spec);
-        let id = CallId {
-            slot,
-            generation: call.generation,
-        };
+        let slot = self.take_seat(now, self.begun, &spec);
         for candidate in spec.route {
             self.visit(candidate.gate);
         }
         self.settle_home(slot, &spec);
-        id
+        self.id(slot)
+    }
+
+    /// Seats the call of this number, which began at `began`.
+    fn take_seat(&mut self, began: Instant, number: u64, spec: &Spec<'_>) -> u32 {
+        let slot = self.free.pop().unwrap_or_else(|| self.another_slot());
+        let rng = Rng::new(self.seed, number);
+        self.calls[slot as usize].begin(began, number, rng, spec);
+        slot
     }
 
     /// What to do with `call` now. The only thing that speaks: grants at most one permit, tells again what it told

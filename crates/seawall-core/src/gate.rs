@@ -4,7 +4,7 @@
 //! has paid for nothing. So a chain is always asked whole before anything is taken, under one lock and at one
 //! instant: `standing` asks, `take` takes, `give` gives back exactly what was taken.
 
-use crate::breaker::{Breaker, Evidence, Pass, Standing as BreakerStanding, Transition};
+use crate::breaker::{Breaker, Epoch, Evidence, Pass, Standing as BreakerStanding, Transition};
 use crate::budget::Budget;
 use crate::cooldown::Cooldown;
 use crate::facts::Replay;
@@ -237,6 +237,20 @@ impl Gate {
         self.limiter.take();
         let breaker = self.breaker.as_mut()?;
         Some(breaker.admit(now, replay, ticket, lease_until))
+    }
+
+    /// Takes a place for a call's first attempt that comes while the gate is calm. Says when its breaker, if there is
+    /// one, let it through.
+    #[inline]
+    pub(crate) fn let_first_in(&mut self, now: Instant, replay: Replay) -> Epoch {
+        self.limiter.take();
+        match &mut self.breaker {
+            Some(breaker) => {
+                breaker.arrive(now, replay);
+                breaker.epoch()
+            }
+            None => Epoch::default(),
+        }
     }
 
     /// Gives an attempt's place back, and counts it as an original where it was one here (rule G2).

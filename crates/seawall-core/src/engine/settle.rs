@@ -316,7 +316,11 @@ impl Engine {
     pub(super) fn debug_check(&self) {
         if cfg!(debug_assertions) {
             let out: usize = self.calls.iter().map(Call::attempts_out).sum();
-            debug_assert_eq!(out as u64, self.permits_out, "in flight is what is out");
+            debug_assert_eq!(
+                out as u64 + self.openings,
+                self.permits_out,
+                "in flight is what is out"
+            );
             let reserved: usize = self.calls.iter().map(Call::reservations).sum();
             debug_assert_eq!(reserved, self.reserved.out(), "what is reserved is somebody's");
         }

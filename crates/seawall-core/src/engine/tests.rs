@@ -2,6 +2,7 @@
 
 mod credit;
 mod moves;
+mod opening;
 mod order;
 mod places;
 mod rates;
