@@ -194,7 +194,7 @@ pub struct Report {
     pub should_retry: Option<bool>,
     /// What the attempt used.
     pub usage: Usage,
-    /// Whether the request was sent a second time inside the attempt (rule D5).
+    /// Whether the request was sent again inside the attempt (rules D5 and D6).
     pub resent: bool,
 }
 

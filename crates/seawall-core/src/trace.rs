@@ -63,7 +63,7 @@ pub enum What {
     Met(Outcome),
     /// An attempt was dropped.
     Abandoned(Sent),
-    /// A request was sent a second time inside its attempt (rule D5).
+    /// A request was sent again inside its attempt (rules D5 and D6).
     Resent,
     /// The caller left.
     Left,

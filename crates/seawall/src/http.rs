@@ -50,6 +50,7 @@ pub use answer::{Answer, AnswerBody, HeaderFacts, Hold, Whole};
 pub use attempt::{Attempted, Connected, Resend};
 pub use broken::{Broken, Head};
 pub use limits::AttemptLimits;
+pub(crate) use limits::{Late, within};
 pub use outgoing::{Outgoing, RequestError, Secret};
 pub use transport::{
     DEFAULT_HEAD_BYTES_MAX, DEFAULT_HEADERS_MAX, DEFAULT_IDLE_FOR, DEFAULT_IDLE_PER_PLACE_MAX, Transport,

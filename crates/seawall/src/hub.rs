@@ -328,6 +328,18 @@ impl Leave {
         self.sent = Sent::Maybe;
     }
 
+    /// The server has answered that it did not act on what was sent, and the attempt is not over: it goes out once more.
+    pub const fn sent_back(&mut self) {
+        self.sent = Sent::NotDone;
+    }
+
+    /// The attempt goes out with this version of its candidate's credential, which is not the one that its call began
+    /// with (rule D6).
+    pub fn renew(&self, version: u32) {
+        self.hub
+            .with(|engine, now| engine.renew(now, self.permit(), version));
+    }
+
     /// The caller accepted the first content: from here the call is not sent again.
     pub fn commit(&self) {
         self.hub.with_state(|state, now| {

@@ -41,4 +41,4 @@ pub use seawall_core::policy::{Policy, PolicyError, Preset};
 pub use seawall_core::reason::Reason;
 pub use seawall_core::time::Duration;
 #[cfg(feature = "http")]
-pub use upstream::{Answer, Call, CallError, Upstream, UpstreamError};
+pub use upstream::{Answer, Call, CallError, Credential, Upstream, UpstreamError};

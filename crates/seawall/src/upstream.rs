@@ -6,8 +6,10 @@
 //! Its promises about load hold for one process.
 
 mod build;
+mod credential;
 mod end;
 mod hold;
+mod refresh;
 mod send;
 mod usage;
 
@@ -15,11 +17,13 @@ pub use build::{
     ANSWER_BYTES_MAX_DEFAULT, ANSWERS_BYTES_MAX_DEFAULT, AddressFault, REPLAY_BYTES_MAX_DEFAULT,
     UpstreamBuilder, UpstreamError,
 };
+pub use credential::Credential;
 pub use end::{Answer, AttemptNote, CallError, RefusedAnswer, UnknownWrite};
 
-use crate::http::{Outgoing, Resend, Secret, Transport};
+use crate::http::{Outgoing, Resend, Transport};
 use crate::hub::Hub;
 use bytes::Bytes;
+use credential::Badge;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use seawall_core::call::{Candidate, Spec};
 use seawall_core::classify::Override;
@@ -56,7 +60,7 @@ struct Shared {
     provider: Option<Provider>,
     policy: Policy,
     overrides: Vec<Override>,
-    credential: Option<(HeaderName, Secret)>,
+    badge: Badge,
     transport: Transport,
     hub: Arc<Hub>,
     candidate: Candidate,
@@ -243,7 +247,7 @@ impl Upstream {
             headers.insert(HeaderName::from_static(KEY_HEADER), key.clone());
             facts.key = true;
         }
-        if let Some((name, secret)) = &shared.credential {
+        if let Badge::Lasting(Some((name, secret))) = &shared.badge {
             headers.insert(name.clone(), secret.to_value());
         }
         let replay = call
@@ -292,10 +296,23 @@ impl Upstream {
         HeaderValue::from_str(&key.to_string()).expect("a UUID is a header value")
     }
 
-    fn spec<'s>(&'s self, call: &Call, prepared: &Prepared, now: Instant) -> Spec<'s> {
-        let shared = &*self.shared;
-        let policy = &shared.policy.call;
-        let route = std::slice::from_ref(&shared.candidate);
+    /// The upstream as a candidate of a call that begins now.
+    fn candidate(&self) -> Candidate {
+        let mut candidate = self.shared.candidate;
+        if let Badge::Ending(_, refresher) = &self.shared.badge {
+            candidate.credential.1 = refresher.newest();
+        }
+        candidate
+    }
+
+    fn spec<'s>(
+        &'s self,
+        call: &Call,
+        prepared: &Prepared,
+        route: &'s [Candidate],
+        now: Instant,
+    ) -> Spec<'s> {
+        let policy = &self.shared.policy.call;
         let deadline = call
             .deadline
             .unwrap_or_else(|| policy.deadline_for(prepared.endpoint));

@@ -6,5 +6,6 @@ mod cancel;
 mod cases;
 mod ends;
 mod mocked;
+mod renewed;
 mod server;
 mod stage;

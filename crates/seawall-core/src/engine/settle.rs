@@ -38,6 +38,20 @@ impl Engine {
         self.debug_check();
     }
 
+    /// The attempt goes out with this version of its candidate's credential: what it meets from here speaks of that one,
+    /// and what older versions met is forgotten (rules D6 and H9). Say so before it is sent, wherever the version is not
+    /// the one that the call began with. An older version than is known changes nothing.
+    pub fn renew(&mut self, now: Instant, permit: &Permit, version: u32) {
+        self.advance(now);
+        let Some((slot, _)) = self.find(permit) else {
+            return;
+        };
+        let leg = &mut self.calls[slot as usize].legs[usize::from(permit.candidate)];
+        let credential = &mut leg.candidate.credential;
+        credential.1 = credential.1.max(version);
+        self.latches.renewed(*credential);
+    }
+
     /// The attempt is over, by its last byte or by failing. Records; `poll` says what follows.
     pub fn settle(&mut self, now: Instant, permit: Permit, report: Report) {
         let now = self.advance(now);
@@ -140,7 +154,7 @@ impl Engine {
         } = self;
         let attempt = &mut calls[slot as usize].out[place];
         let (chain, evidence) = (attempt.chain, evidence(report));
-        let was_sent = was_sent(&report.outcome);
+        let was_sent = was_sent(report);
         let mut gave = Held::PLACE;
         for (index, number) in chain.gates().iter().enumerate() {
             let gate = &mut gates[*number as usize];
@@ -198,7 +212,9 @@ impl Engine {
                 let credential = self.calls[slot as usize].legs[usize::from(leg)]
                     .candidate
                     .credential;
-                self.answered(chain);
+                if was_sent(report) {
+                    self.answered(chain);
+                }
                 if latches && let Some(until) = self.latches.denied(now, credential) {
                     self.record_gate(What::Latched(credential.0.0, until));
                 }
@@ -327,25 +343,28 @@ impl Engine {
     }
 }
 
-/// Whether an attempt left: one that was refused here earns nobody a retry (rule G2).
-const fn was_sent(outcome: &Outcome) -> bool {
-    !matches!(
-        outcome,
+/// Whether an attempt left: one that was refused here earns nobody a retry (rule G2), and is no sign of life. So is a
+/// denial without an answer: the credential could not be had.
+const fn was_sent(report: &Report) -> bool {
+    match report.outcome {
         Outcome::Failed {
             cause: Cause::Request,
             ..
-        }
-    )
+        } => false,
+        Outcome::Denied { latches: false } => report.status != 0,
+        Outcome::Denied { latches: true }
+        | Outcome::Failed { .. }
+        | Outcome::Answer
+        | Outcome::Refused(_)
+        | Outcome::Throttled { .. } => true,
+    }
 }
 
 /// What an outcome says of an upstream's health (rule H2).
 const fn evidence(report: &Report) -> Evidence {
     match report.outcome {
+        _ if !was_sent(report) => Evidence::Neutral,
         Outcome::Answer => Evidence::Success,
-        Outcome::Failed {
-            cause: Cause::Request,
-            ..
-        } => Evidence::Neutral,
         // About one request, not about the upstream.
         Outcome::Failed { .. } if matches!(report.status, 409 | 421 | 425) => Evidence::Answered,
         Outcome::Failed { .. } => Evidence::Failure,

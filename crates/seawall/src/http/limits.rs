@@ -23,7 +23,7 @@ pub struct AttemptLimits {
 
 /// A phase's limit passed before the phase ended.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Late;
+pub(crate) struct Late;
 
 /// A timer that costs nothing until something is in fact waited for.
 #[derive(Default)]
@@ -50,7 +50,7 @@ impl Timer {
 }
 
 /// Runs `phase` until it ends or the clock reaches `by`. The phase is asked first: what is ready is never late.
-pub(super) async fn within<F: Future>(clock: &dyn Clock, by: Instant, phase: F) -> Result<F::Output, Late> {
+pub(crate) async fn within<F: Future>(clock: &dyn Clock, by: Instant, phase: F) -> Result<F::Output, Late> {
     let mut phase = pin!(phase);
     let mut timer = Timer::default();
     poll_fn(|cx| match phase.as_mut().poll(cx) {

@@ -1,7 +1,8 @@
+use super::credential::{Badge, Credential};
 use super::hold::Holding;
 use super::{Base, Shared, Upstream};
 use crate::clock::{Clock, TokioClock};
-use crate::http::{Secret, Transport, TransportError};
+use crate::http::{Transport, TransportError};
 use crate::hub::Hub;
 use http::{HeaderName, Uri};
 use seawall_core::call::Candidate;
@@ -33,7 +34,7 @@ pub struct UpstreamBuilder {
     provider: Option<Provider>,
     policy: Policy,
     overrides: Vec<Override>,
-    credential: Option<(HeaderName, Secret)>,
+    credential: Option<(HeaderName, Credential)>,
     transport: Option<Transport>,
     clock: Option<Arc<dyn Clock>>,
     seed: Option<u64>,
@@ -126,9 +127,10 @@ impl UpstreamBuilder {
         self
     }
 
-    /// A credential that is sent with each call, in place of any header of that name.
-    pub fn credential(mut self, header: HeaderName, secret: Secret) -> Self {
-        self.credential = Some((header, secret));
+    /// A credential that is sent with each call, in place of any header of that name: a
+    /// [`Secret`](crate::http::Secret), or a [`Credential`] that ends and is renewed.
+    pub fn credential(mut self, header: HeaderName, credential: impl Into<Credential>) -> Self {
+        self.credential = Some((header, credential.into()));
         self
     }
 
@@ -196,13 +198,17 @@ impl UpstreamBuilder {
         if self.credential.is_some() {
             candidate.credential = (CredentialId(1), 1);
         }
+        let badge = match self.credential {
+            Some((header, credential)) => credential.at(header, &clock),
+            None => Badge::Lasting(None),
+        };
         let shared = Shared {
             name: self.name,
             base: self.base,
             provider: self.provider,
             policy: self.policy,
             overrides: self.overrides,
-            credential: self.credential,
+            badge,
             transport,
             hub: Hub::new(engine, clock),
             candidate,

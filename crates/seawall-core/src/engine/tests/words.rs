@@ -141,6 +141,42 @@ fn a_renewed_credential_is_tried_at_once_and_one_stray_denial_latches_nothing() 
 }
 
 #[test]
+fn an_attempt_that_goes_out_with_a_newer_credential_speaks_of_that_one() {
+    // Could break if a denial after a renewal counted against the version that the call began with: the new one would
+    // never latch, or a call that began before it would be held to the old one's latch (D6, H9).
+    let mut desk = Desk::new(plain());
+    let gate = desk.gate(plain(), &[]);
+    let with = |version| {
+        let credential = (CredentialId(1), version);
+        [Candidate {
+            credential,
+            ..Candidate::at(gate)
+        }]
+    };
+    let denied = Report::of(Outcome::Denied { latches: true });
+    for _ in 0..2 {
+        let call = desk.begin(&with(1));
+        let permit = desk.sent(call);
+        desk.settle(permit, denied);
+    }
+    let call = desk.begin(&with(1));
+    assert_eq!(desk.told(call), "denied-latched");
+    let renewed = desk.begin(&with(2));
+    let permit = desk.sent(renewed);
+    let now = desk.now;
+    desk.engine.renew(now, &permit, 2);
+    let old = desk.begin(&with(1));
+    let old = desk.sent(old);
+    desk.settle(permit, denied);
+    // Begun with the first version and sent with the second: its denial is the second of the second.
+    desk.engine.renew(now, &old, 2);
+    desk.engine.renew(now, &old, 1);
+    desk.settle(old, denied);
+    let call = desk.begin(&with(2));
+    assert_eq!(desk.told(call), "denied-latched");
+}
+
+#[test]
 fn of_two_attempts_the_more_definite_decides_and_the_worst_of_the_rest_holds() {
     // Could break if the later of two attempts won, or if its certainty hid that the other may have acted (J1).
     let now = Instant::START;
