@@ -248,7 +248,7 @@ fn a_wrong_value_is_pointed_at() {
             mock.toml:3:11: `openia` is no dialect that this mock speaks
             3 | dialect = "openia"
               |           ^^^^^^^^ did you mean `openai`?
-              = expected one of openai, generic
+              = expected one of openai, azure, groq, github, generic
             mock.toml:3:9: `cookie` is no state
             3 | state = "cookie"
               |         ^^^^^^^^
