@@ -78,6 +78,8 @@ struct Base {
     authority: http::uri::Authority,
     /// Without a slash at its end; empty for the root.
     path: String,
+    /// `api-version=…`, for every call that names none.
+    version: Option<String>,
 }
 
 /// One call to make.
@@ -96,7 +98,8 @@ pub struct Call {
 impl Call {
     /// A call with this method and path, which may hold a query. The path is joined to the upstream's base address;
     /// whole segments with which it repeats the base's end stand once (`/openai/v1` and `/v1/models` are
-    /// `/openai/v1/models`).
+    /// `/openai/v1/models`). Below a deployment of Azure, which has no `/v1`, the path's is left out; the base's
+    /// `api-version` goes with every call that names none.
     pub fn new(method: Method, path: impl Into<String>) -> Self {
         Self {
             method,
@@ -339,6 +342,10 @@ impl Base {
     fn join(&self, path: &str) -> Result<Uri, http::Error> {
         let slash = if path.starts_with('/') { "" } else { "/" };
         let path = format!("{slash}{path}");
+        let path = match path.strip_prefix("/v1") {
+            Some(rest) if self.is_deployment() && rest.starts_with('/') => rest,
+            Some(_) | None => &path,
+        };
         // The longest end of the base that the path repeats, in whole segments.
         let starts = self.path.match_indices('/').map(|(at, _)| at);
         let repeated = starts.into_iter().find(|at| {
@@ -346,12 +353,28 @@ impl Base {
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
         });
         let base = &self.path[..repeated.unwrap_or(self.path.len())];
+        let (mark, version) = match (&self.version, path.split_once('?')) {
+            (Some(version), None) => ("?", version.as_str()),
+            (Some(version), Some((_, query))) if !query.split('&').any(is_version) => ("&", version.as_str()),
+            (Some(_) | None, _) => ("", ""),
+        };
         Uri::builder()
             .scheme(self.scheme.clone())
             .authority(self.authority.clone())
-            .path_and_query(format!("{base}{path}"))
+            .path_and_query(format!("{base}{path}{mark}{version}"))
             .build()
     }
+
+    /// Whether it is a deployment of Azure, whose version is a query.
+    fn is_deployment(&self) -> bool {
+        self.path.contains("/openai/deployments/")
+    }
+}
+
+/// Whether this part of a query says which version of an API is meant: the one thing of a query that is an upstream's,
+/// and no secret.
+fn is_version(pair: &str) -> bool {
+    pair.starts_with("api-version=")
 }
 
 #[cfg(test)]

@@ -32,9 +32,12 @@ pub(super) async fn connect(
         let detail = format!("{what} {place} took longer than {}", limit.up_to_millis());
         Broken::unsent(Broke::ConnectTimeout, detail)
     };
-    let addresses = match within(clock, by, resolve(place)).await {
-        Ok(found) => found?,
-        Err(Late) => return Err(late("finding the address of")),
+    let addresses = match shared.addresses.get(&place.host) {
+        Some(address) => vec![*address],
+        None => match within(clock, by, resolve(place)).await {
+            Ok(found) => found?,
+            Err(Late) => return Err(late("finding the address of")),
+        },
     };
     let tcp = open(clock, place, &addresses, by, &late).await?;
     // Nagle's wait for more bytes costs a round trip on every small request.

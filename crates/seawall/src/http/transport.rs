@@ -1,8 +1,10 @@
 //! The shared side of sending: settings, TLS, idle connections.
 
+use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use hyper::client::conn::http1::Builder as Http1;
@@ -40,6 +42,8 @@ pub(super) struct Shared {
     // Answers hold it weakly: an answer that outlives the transport closes its socket instead of keeping it.
     pub(super) pool: Arc<Pool>,
     pub(super) body_bytes_max: u64,
+    /// Hosts in lower case whose names are not asked for.
+    pub(super) addresses: BTreeMap<String, SocketAddr>,
 }
 
 impl Transport {
@@ -54,6 +58,7 @@ impl Transport {
             headers_max: DEFAULT_HEADERS_MAX,
             body_bytes_max: u64::MAX,
             seed: None,
+            addresses: BTreeMap::new(),
         }
     }
 
@@ -84,6 +89,7 @@ pub struct TransportBuilder {
     headers_max: usize,
     body_bytes_max: u64,
     seed: Option<u64>,
+    addresses: BTreeMap<String, SocketAddr>,
 }
 
 impl TransportBuilder {
@@ -132,6 +138,14 @@ impl TransportBuilder {
         self
     }
 
+    /// Connects to `address`, port included, for whatever goes to `host`, without asking for the name. The host still
+    /// stands in `Host`, and is what a certificate must be for. For tests, and for networks where the name means
+    /// something else.
+    pub fn connect_to(mut self, host: &str, address: SocketAddr) -> Self {
+        self.addresses.insert(host.to_ascii_lowercase(), address);
+        self
+    }
+
     /// Where the spread of idle times is drawn from; the process's own entropy by default.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
@@ -159,6 +173,7 @@ impl TransportBuilder {
                 tls: Arc::new(tls),
                 pool: Arc::new(Pool::new(self.idle_for, self.idle_per_place_max, seed)),
                 body_bytes_max: self.body_bytes_max,
+                addresses: self.addresses,
             }),
         })
     }

@@ -78,8 +78,8 @@ pub enum AddressFault {
     /// It holds a credential.
     #[error("holds a user name or password, which belongs in a credential")]
     UserInfo,
-    /// It holds a query or a fragment.
-    #[error("holds a query or a fragment, which belongs to calls")]
+    /// It holds a query other than an `api-version`, or a fragment.
+    #[error("holds a fragment, or a query other than api-version, which belongs to calls")]
     Query,
 }
 
@@ -249,14 +249,17 @@ impl Base {
         if !port_fits {
             return Err(AddressFault::Port);
         }
-        if uri.query().is_some() {
-            return Err(AddressFault::Query);
-        }
+        let version = match uri.query() {
+            None => None,
+            Some(query) if super::is_version(query) && !query.contains('&') => Some(query.to_owned()),
+            Some(_) => return Err(AddressFault::Query),
+        };
         let path = uri.path().trim_end_matches('/').to_owned();
         Ok(Self {
             scheme,
             authority,
             path,
+            version,
         })
     }
 }
