@@ -307,7 +307,10 @@ fn caller(
     if let Some(provider) = provider {
         builder = builder.provider(provider);
     }
-    if let Some((header, secret)) = credential(args, provider.unwrap_or(known), is_mock)? {
+    // How a key is sent goes by the address's path as well, which an Azure deployment behind another host tells.
+    let path = uri.as_ref().map_or("/", Uri::path);
+    let spoken = provider.unwrap_or_else(|| Provider::inferred(Some(host), path));
+    if let Some((header, secret)) = credential(args, host, spoken, is_mock)? {
         builder = builder.credential(header, secret);
     }
     let upstream = builder
@@ -331,13 +334,9 @@ fn provider(name: &str) -> Result<Provider, Failure> {
     })
 }
 
-/// The upstream's key: from the variable that was named, or from the provider's own where the host is the provider's.
-fn credential(
-    args: &Args,
-    provider: Provider,
-    is_mock: bool,
-) -> Result<Option<(HeaderName, Secret)>, Failure> {
-    let usual = match provider {
+/// The variable that people keep a host's key in; none where the host is nobody's that is known.
+fn usual_variable(host: &str) -> Option<&'static str> {
+    match Provider::inferred(Some(host), "/") {
         Provider::OpenAi => Some("OPENAI_API_KEY"),
         Provider::Anthropic => Some("ANTHROPIC_API_KEY"),
         Provider::Azure => Some("AZURE_OPENAI_API_KEY"),
@@ -346,9 +345,18 @@ fn credential(
         Provider::Stripe => Some("STRIPE_API_KEY"),
         Provider::GitHub => Some("GITHUB_TOKEN"),
         Provider::Generic => None,
-    };
+    }
+}
+
+/// The upstream's key: from the variable that was named, or from the provider's own where the host is the provider's.
+fn credential(
+    args: &Args,
+    host: &str,
+    provider: Provider,
+    is_mock: bool,
+) -> Result<Option<(HeaderName, Secret)>, Failure> {
     // A key goes to a host by name only: where the dialect was merely stated, its variable must be stated too.
-    let usual = usual.filter(|_| args.provider.is_none() && !is_mock);
+    let usual = usual_variable(host).filter(|_| args.provider.is_none() && !is_mock);
     let token = match (&args.credential_env, usual) {
         (Some(name), _) => std::env::var(name)
             .map_err(|_| Failure::Key(format!("--credential-env: {name} is not set, or is no text")))?,
@@ -378,3 +386,6 @@ fn credential(
     let secret = secret.map_err(|error| Failure::Key(format!("the key cannot be sent: {error}")))?;
     Ok(Some((HeaderName::from_static(header), secret)))
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@ mod batch;
 mod common;
 mod docs;
 mod explain;
+mod keys;
 mod mock;
 mod watched;
 
