@@ -230,6 +230,21 @@ async fn a_denial_after_the_renewal_is_a_denial_and_the_second_latches() {
 }
 
 #[tokio::test]
+async fn a_token_that_lives_for_seconds_is_renewed_as_often_as_it_ends() {
+    // Breaks when a young token is never replaced, whether or not a server took it.
+    let identity = Identity::new(&[]);
+    let stage = stage(&identity, policy(), |nth, request| match (nth, token(request)) {
+        (..3, "t2") | (3.., "t3") => Step::answer(200, &[], "{}"),
+        _ => Step::answer(401, &[], ""),
+    })
+    .await;
+    assert_eq!(line(&call(&stage).await), "succeeded first:answer*");
+    assert_eq!(line(&call(&stage).await), "succeeded first:answer");
+    assert_eq!(line(&call(&stage).await), "succeeded first:answer*");
+    assert_eq!(tokens(&stage), ["t1", "t2", "t2", "t2", "t3"]);
+}
+
+#[tokio::test]
 async fn a_refresh_that_fails_or_panics_ends_the_attempt_as_denied_and_the_next_caller_asks_again() {
     // Breaks when the cause is not told, when a panic takes the caller's task, or when one failure is for ever.
     for (does, cause) in [

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Give it to [`UpstreamBuilder::credential`](super::UpstreamBuilder::credential). It never prints what it holds.
 ///
 /// ```no_run
-/// # async fn fetch_token() -> Result<String, std::io::Error> { unimplemented!() }
+/// # async fn fetch_token() -> Result<String, std::io::Error> { Ok(String::new()) }
 /// # fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// use seawall::http::Secret;
 /// use seawall::{Credential, Upstream};

@@ -70,8 +70,6 @@ struct Flight {
     number: u64,
     /// Nothing while somebody polls it.
     asking: Option<Asking>,
-    /// It was woken since somebody began to poll it.
-    woken: bool,
     waiting: usize,
     seats_taken: u64,
     wakers: BTreeMap<u64, Waker>,
@@ -150,7 +148,6 @@ impl Refresher {
             state.flight = Some(Flight {
                 number: state.flights,
                 asking: Some(bounded(Arc::clone(&self.ask), Arc::clone(&self.clock), by)),
-                woken: false,
                 waiting: 0,
                 seats_taken: 0,
                 wakers: BTreeMap::new(),
@@ -203,12 +200,11 @@ impl Future for Waits {
             let Some(flight) = state.flight_of(self.flight) else {
                 return Poll::Ready(state.outcome(self.above));
             };
-            // Its waker stays with the seat even where this one polls: who polls may be gone when it is woken.
+            // Before it is polled: a wake that comes while it is reaches at least the one who holds it.
             flight.wakers.insert(self.seat, context.waker().clone());
             let Some(asking) = flight.asking.take() else {
                 return Poll::Pending;
             };
-            flight.woken = false;
             asking
         };
         let waker = Waker::from(Arc::clone(&self.shared));
@@ -222,10 +218,6 @@ impl Future for Waits {
                     .flight_of(self.flight)
                     .expect("a refresh is under way for as long as somebody waits for it");
                 flight.asking = Some(asking);
-                if flight.woken {
-                    // Who was woken in between has found nothing to poll.
-                    context.waker().wake_by_ref();
-                }
                 Poll::Pending
             }
             Ok(Poll::Ready(met)) => Poll::Ready(self.land(met)),
@@ -259,7 +251,8 @@ impl Drop for Waits {
         flight.waiting -= 1;
         flight.wakers.remove(&self.seat);
         if flight.waiting > 0 {
-            // A wake that was meant for the refresh may have come to this one alone.
+            // A wake that came while this one polled may have reached it alone: whoever was woken with it found nothing to
+            // poll, and waits again.
             let wakers = std::mem::take(&mut flight.wakers);
             drop(state);
             wakers.into_values().for_each(Waker::wake);
@@ -320,7 +313,6 @@ impl Wake for Shared {
             let Some(flight) = &mut state.flight else {
                 return;
             };
-            flight.woken = true;
             std::mem::take(&mut flight.wakers)
         };
         wakers.into_values().for_each(Waker::wake);

@@ -225,6 +225,42 @@ fn whoever_leaves_takes_nothing_from_those_who_stay() {
 }
 
 #[test]
+fn a_wake_dies_with_nobody_who_leaves() {
+    // Breaks when a wake that comes while one caller polls the refresh is that caller's alone: it leaves, and the other,
+    // who has found nothing to poll, waits for ever. Threads do this; here the refresh lets the other in itself.
+    type Other = Arc<Mutex<Option<Caller<'static>>>>;
+    let other: Other = Arc::default();
+    let (inside, polled) = (Arc::clone(&other), Arc::new(AtomicU64::new(0)));
+    let ask = move || -> Asking {
+        let (inside, polled) = (Arc::clone(&inside), Arc::clone(&polled));
+        Box::pin(poll_fn(move |context| {
+            if polled.fetch_add(1, Ordering::Relaxed) > 0 {
+                return Poll::Ready(Ok(Secret::bearer("two").unwrap()));
+            }
+            context.waker().wake_by_ref();
+            inside.lock().unwrap().as_mut().unwrap().turn();
+            Poll::Pending
+        }))
+    };
+    let first = Some(Secret::bearer("one").unwrap());
+    let refresher = Arc::new(Refresher::new(
+        Arc::new(ask),
+        first,
+        Arc::new(CrankedClock::new()),
+    ));
+    let shared = Arc::clone(&refresher);
+    let waits = async move { shared.newer_than(1, Instant::NEVER).await };
+    *other.lock().unwrap() = Some(Caller::of(waits));
+    let mut polls = Caller::denied(&refresher, 1);
+    polls.turn();
+    assert!(polls.told.is_none());
+    polls.leave();
+    let mut left = [other.lock().unwrap().take().unwrap()];
+    settle(&mut left);
+    assert_eq!(left[0].told(), new(2, "two"));
+}
+
+#[test]
 fn a_refresh_is_dropped_with_the_last_who_waits_and_the_next_begins_another() {
     // Breaks when a refresh that nobody waits for is left behind, or when nobody may begin one after it.
     let desk = Desk::new(&[Does::Hangs, Does::Brings("two")]);
