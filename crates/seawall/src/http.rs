@@ -43,6 +43,7 @@ mod connect;
 mod limits;
 mod outgoing;
 mod pool;
+mod socket;
 mod tls;
 mod transport;
 

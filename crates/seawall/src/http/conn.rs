@@ -1,10 +1,8 @@
 //! One connection, driven by whoever holds it: no task, so nothing outlives its holder.
 
 use std::future::poll_fn;
-use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
@@ -13,11 +11,9 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{Builder, Connection, SendRequest};
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
-use tokio_rustls::client::TlsStream;
 
 use super::outgoing::Place;
+use super::socket::{Meter, Socket, Stream};
 
 /// How often a connection is driven, at most, to become idle after its answer's last byte.
 const SETTLING_TURNS: u32 = 4;
@@ -54,11 +50,8 @@ impl Conn {
         place: Arc<Place>,
         http1: &Builder,
     ) -> Result<Self, hyper::Error> {
-        let meter = Arc::new(Meter::default());
-        let socket = Socket {
-            stream,
-            meter: Arc::clone(&meter),
-        };
+        let socket = Socket::new(stream);
+        let meter = socket.meter();
         let (sender, connection) = http1.handshake(TokioIo::new(socket)).await?;
         Ok(Self {
             sender,
@@ -75,8 +68,8 @@ impl Conn {
     /// Sends one request and waits for the head of its answer.
     pub(super) async fn exchange(&mut self, request: Request<Full<Bytes>>) -> Exchange {
         self.sends += 1;
-        self.sent_before = self.meter.written.load(Ordering::Relaxed);
-        self.answered_before = self.meter.read.load(Ordering::Relaxed);
+        self.sent_before = self.meter.written_bytes();
+        self.answered_before = self.meter.read_bytes();
         let mut answer = pin!(self.sender.try_send_request(request));
         let ended = &mut self.ended;
         let connection = &mut self.connection;
@@ -129,17 +122,17 @@ impl Conn {
     }
 
     pub(super) fn was_reset(&self) -> bool {
-        self.meter.reset.load(Ordering::Relaxed)
+        self.meter.was_reset()
     }
 
     /// Bytes of the last request that reached the socket.
     pub(super) fn sent_bytes(&self) -> u64 {
-        self.meter.written.load(Ordering::Relaxed) - self.sent_before
+        self.meter.written_bytes() - self.sent_before
     }
 
     /// Bytes, heads included, that came since the last request was sent.
     pub(super) fn answer_bytes(&self) -> u64 {
-        self.meter.read.load(Ordering::Relaxed) - self.answered_before
+        self.meter.read_bytes() - self.answered_before
     }
 
     pub(super) fn place(&self) -> &Arc<Place> {
@@ -155,131 +148,6 @@ fn drive(connection: &mut Connection<TokioIo<Socket>, Full<Bytes>>, ended: &mut 
         // An error that belongs to an exchange is told by that exchange; an idle connection's is no one's.
         Poll::Ready(Ok(()) | Err(_)) => *ended = true,
         Poll::Pending => {}
-    }
-}
-
-/// What has passed through a socket. Shared with hyper, which owns the socket and keeps such things to itself.
-#[derive(Default)]
-struct Meter {
-    read: AtomicU64,
-    written: AtomicU64,
-    reset: AtomicBool,
-}
-
-impl Meter {
-    /// Counts what was written. Once the peer takes no more, the rest is thrown away without an error: an answer may
-    /// be on its way (a 413 before the end of the upload), and hyper would drop it for the write's sake. The read
-    /// side tells the end.
-    fn written(&self, met: Poll<io::Result<usize>>, offered: usize) -> Poll<io::Result<usize>> {
-        match met {
-            Poll::Ready(Ok(bytes)) => {
-                self.written.fetch_add(bytes as u64, Ordering::Relaxed);
-                met
-            }
-            Poll::Ready(Err(error)) if self.notes_reset(&error) => Poll::Ready(Ok(offered)),
-            Poll::Ready(Err(_)) | Poll::Pending => met,
-        }
-    }
-
-    fn flushed(&self, met: Poll<io::Result<()>>) -> Poll<io::Result<()>> {
-        match met {
-            Poll::Ready(Err(error)) if self.notes_reset(&error) => Poll::Ready(Ok(())),
-            Poll::Ready(Ok(()) | Err(_)) | Poll::Pending => met,
-        }
-    }
-
-    fn came(&self, met: &Poll<io::Result<()>>, bytes: usize) {
-        self.read.fetch_add(bytes as u64, Ordering::Relaxed);
-        if let Poll::Ready(Err(error)) = met {
-            self.notes_reset(error);
-        }
-    }
-
-    /// Whether the error says that the peer is gone; kept, because hyper's own error may not say it.
-    fn notes_reset(&self, error: &io::Error) -> bool {
-        let gone = [
-            io::ErrorKind::ConnectionReset,
-            io::ErrorKind::ConnectionAborted,
-            io::ErrorKind::BrokenPipe,
-        ]
-        .contains(&error.kind());
-        if gone {
-            self.reset.store(true, Ordering::Relaxed);
-        }
-        gone
-    }
-}
-
-/// A stream that counts.
-struct Socket {
-    stream: Stream,
-    meter: Arc<Meter>,
-}
-
-/// A plain or an encrypted stream.
-pub(super) enum Stream {
-    Plain(TcpStream),
-    Tls(Box<TlsStream<TcpStream>>),
-}
-
-impl AsyncRead for Socket {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buf.filled().len();
-        let met = match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
-            Stream::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
-        };
-        let came = buf.filled().len() - before;
-        self.meter.came(&met, came);
-        met
-    }
-}
-
-impl AsyncWrite for Socket {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        let met = match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
-            Stream::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
-        };
-        self.meter.written(met, buf.len())
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let met = match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
-            Stream::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
-        };
-        self.meter.written(met, bufs.iter().map(|buf| buf.len()).sum())
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        match &self.stream {
-            Stream::Plain(stream) => stream.is_write_vectored(),
-            Stream::Tls(stream) => stream.is_write_vectored(),
-        }
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let met = match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_flush(cx),
-            Stream::Tls(stream) => Pin::new(stream).poll_flush(cx),
-        };
-        self.meter.flushed(met)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
-            Stream::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
-        }
     }
 }
 

@@ -9,9 +9,10 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::broken::{Broken, chain};
-use super::conn::{Conn, Stream};
+use super::conn::Conn;
 use super::limits::{Late, within};
 use super::outgoing::{Place, Protocol};
+use super::socket::Stream;
 use super::tls;
 use super::transport::Shared;
 use crate::clock::Clock;

@@ -1,5 +1,5 @@
 use http::{Method, Uri};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 
 use super::super::broken::Broken;
 use super::super::outgoing::Outgoing;
