@@ -40,12 +40,15 @@ mod attempt;
 mod broken;
 mod conn;
 mod connect;
+mod http2;
 mod limits;
+mod line;
 mod outgoing;
 mod pool;
 mod socket;
 mod tls;
 mod transport;
+mod versions;
 
 pub use answer::{Answer, AnswerBody, HeaderFacts, Hold, Whole};
 pub use attempt::{Attempted, Connected, Resend};
@@ -57,3 +60,4 @@ pub use transport::{
     DEFAULT_HEAD_BYTES_MAX, DEFAULT_HEADERS_MAX, DEFAULT_IDLE_FOR, DEFAULT_IDLE_PER_PLACE_MAX, Transport,
     TransportBuilder, TransportError,
 };
+pub use versions::Versions;

@@ -20,7 +20,7 @@ pub use build::{
 pub use credential::Credential;
 pub use end::{Answer, AttemptNote, CallError, RefusedAnswer, UnknownWrite};
 
-use crate::http::{Outgoing, Resend, Transport};
+use crate::http::{Outgoing, Resend, Transport, Versions};
 use crate::hub::Hub;
 use bytes::Bytes;
 use credential::Badge;
@@ -62,6 +62,7 @@ struct Shared {
     overrides: Vec<Override>,
     badge: Badge,
     transport: Transport,
+    versions: Versions,
     hub: Arc<Hub>,
     candidate: Candidate,
     replay_bytes_max: usize,
@@ -267,6 +268,7 @@ impl Upstream {
             url,
             headers,
             body: call.body.clone(),
+            versions: shared.versions,
         };
         Prepared {
             out,

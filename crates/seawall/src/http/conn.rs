@@ -1,4 +1,4 @@
-//! One connection, driven by whoever holds it: no task, so nothing outlives its holder.
+//! One HTTP/1.1 connection, driven by whoever holds it: no task, so nothing outlives its holder.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -6,12 +6,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::Request;
 use http_body_util::Full;
-use hyper::body::Incoming;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::client::conn::http1::{Builder, Connection, SendRequest};
 use hyper_util::rt::TokioIo;
+use seawall_core::facts::{BodyState, Broke};
 
+use super::broken::Broken;
+use super::line::{Met, Piece};
 use super::outgoing::Place;
 use super::socket::{Meter, Socket, Stream};
 
@@ -20,7 +23,8 @@ const SETTLING_TURNS: u32 = 4;
 
 /// An open connection with its HTTP/1.1 state.
 pub(super) struct Conn {
-    // Dropped before the connection, which then sees that no request can come.
+    // Dropped before the connection, which then sees that nobody reads on and no request can come.
+    answer: Option<Incoming>,
     sender: SendRequest<Full<Bytes>>,
     connection: Connection<TokioIo<Socket>, Full<Bytes>>,
     meter: Arc<Meter>,
@@ -29,18 +33,6 @@ pub(super) struct Conn {
     ended: bool,
     sent_before: u64,
     answered_before: u64,
-}
-
-/// How one send over a connection ended.
-pub(super) enum Exchange {
-    /// The head came.
-    Head(Response<Incoming>),
-    /// Not one byte of the request left: sending it elsewhere is a first send.
-    NeverSent(hyper::Error),
-    /// The connection broke when some of the request may have left.
-    Broke(hyper::Error),
-    /// The connection ended, and hyper said nothing about the request.
-    Silent,
 }
 
 impl Conn {
@@ -54,6 +46,7 @@ impl Conn {
         let meter = socket.meter();
         let (sender, connection) = http1.handshake(TokioIo::new(socket)).await?;
         Ok(Self {
+            answer: None,
             sender,
             connection,
             meter,
@@ -66,7 +59,7 @@ impl Conn {
     }
 
     /// Sends one request and waits for the head of its answer.
-    pub(super) async fn exchange(&mut self, request: Request<Full<Bytes>>) -> Exchange {
+    pub(super) async fn exchange(&mut self, request: Request<Full<Bytes>>) -> Met {
         self.sends += 1;
         self.sent_before = self.meter.written_bytes();
         self.answered_before = self.meter.read_bytes();
@@ -84,16 +77,56 @@ impl Conn {
         })
         .await;
         match met {
-            Some(Ok(response)) => Exchange::Head(response),
-            Some(Err(error)) if self.sent_bytes() == 0 => Exchange::NeverSent(error.into_error()),
-            Some(Err(error)) => Exchange::Broke(error.into_error()),
-            None => Exchange::Silent,
+            Some(Ok(response)) => {
+                let (head, answer) = response.into_parts();
+                self.answer = Some(answer);
+                Met::Head(head)
+            }
+            Some(Err(error)) => {
+                let broken = Broken::from_exchange(&error.into_error(), self);
+                if self.sent_bytes() == 0 {
+                    Met::NeverSent(broken)
+                } else {
+                    Met::Broke(broken)
+                }
+            }
+            None => Met::Broke(Broken::silent(self)),
         }
     }
 
-    /// Moves bytes between the socket and the exchange under way.
-    pub(super) fn drive(&mut self, cx: &mut Context<'_>) {
-        drive(&mut self.connection, &mut self.ended, cx);
+    /// The next piece of the answer's body.
+    pub(super) fn poll_piece(&mut self, cx: &mut Context<'_>, received_bytes: u64) -> Poll<Piece> {
+        loop {
+            drive(&mut self.connection, &mut self.ended, cx);
+            let Some(answer) = &mut self.answer else {
+                return Poll::Ready(Piece::End);
+            };
+            let piece = match Pin::new(answer).poll_frame(cx) {
+                Poll::Ready(Some(Ok(frame))) => match frame.into_data().map_err(Frame::into_trailers) {
+                    Ok(data) => Piece::Data(data),
+                    Err(Ok(trailers)) => Piece::Trailers(trailers),
+                    Err(Err(_)) => continue,
+                },
+                Poll::Ready(Some(Err(error))) => {
+                    Piece::Broke(Broken::from_body(&error, self, received_bytes))
+                }
+                Poll::Ready(None) => Piece::End,
+                Poll::Pending if self.ended => Piece::Broke(self.cut(received_bytes)),
+                Poll::Pending => return Poll::Pending,
+            };
+            return Poll::Ready(piece);
+        }
+    }
+
+    /// Whether the answer has no body, or none any more.
+    pub(super) fn has_whole_answer(&self) -> bool {
+        self.answer.as_ref().is_none_or(Body::is_end_stream)
+    }
+
+    pub(super) fn size_hint(&self) -> SizeHint {
+        self.answer
+            .as_ref()
+            .map_or_else(SizeHint::default, Body::size_hint)
     }
 
     /// Whether the connection is open and idle, as one look at its socket tells.
@@ -109,6 +142,7 @@ impl Conn {
 
     /// Whether the connection became idle after a whole answer, so that another request can use it.
     pub(super) fn settles(&mut self) -> bool {
+        self.answer = None;
         (0..SETTLING_TURNS).any(|_| self.is_idle())
     }
 
@@ -137,6 +171,17 @@ impl Conn {
 
     pub(super) fn place(&self) -> &Arc<Place> {
         &self.place
+    }
+
+    fn cut(&self, received_bytes: u64) -> Broken {
+        let detail = format!("the connection to {} ended inside the body", self.place);
+        Broken::inside(
+            Broke::Closed,
+            BodyState::Truncated,
+            self.sent_bytes(),
+            received_bytes,
+            detail,
+        )
     }
 }
 

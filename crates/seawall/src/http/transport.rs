@@ -8,9 +8,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use hyper::client::conn::http1::Builder as Http1;
-use rustls::ClientConfig;
 use seawall_core::time::Duration;
 
+use super::http2;
 use super::pool::Pool;
 use super::tls;
 use crate::clock::{Clock, TokioClock};
@@ -25,10 +25,11 @@ pub const DEFAULT_HEAD_BYTES_MAX: usize = 64 * 1024;
 /// Headers in an answer: 100, hyper's own bound; another one costs an allocation per answer.
 pub const DEFAULT_HEADERS_MAX: usize = 100;
 
-/// Sends attempts. Clones share the idle connections and the TLS session cache; when the last clone goes, every idle
-/// socket is closed. An answer still being read keeps its own socket.
+/// Sends attempts. Clones share the connections and the TLS session cache; when the last clone goes, every idle
+/// socket is closed. An answer still being read keeps its own socket, or the one that it shares.
 ///
-/// Needs a tokio runtime with I/O and time; nothing but a name's look-up runs there on its own.
+/// Needs a tokio runtime with I/O and time. Nothing runs there on its own but a name's look-up and, for each HTTP/2
+/// connection, the task that moves its bytes: such a connection ends with the runtime on which it was opened.
 #[derive(Clone)]
 pub struct Transport {
     pub(super) shared: Arc<Shared>,
@@ -38,7 +39,8 @@ pub struct Transport {
 pub(super) struct Shared {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) http1: Http1,
-    pub(super) tls: Arc<ClientConfig>,
+    pub(super) http2: http2::Settings,
+    pub(super) tls: tls::Offers,
     // Answers hold it weakly: an answer that outlives the transport closes its socket instead of keeping it.
     pub(super) pool: Arc<Pool>,
     pub(super) body_bytes_max: u64,
@@ -62,7 +64,7 @@ impl Transport {
         }
     }
 
-    /// How many open connections are idle, after closing those that the servers closed or that were idle for too
+    /// How many open connections are idle (of those over HTTP/2: without a stream), after closing those that the servers closed or that were idle for too
     /// long.
     pub fn idle_connections(&self) -> usize {
         self.shared.pool.sweep(self.shared.clock.now())
@@ -162,7 +164,7 @@ impl TransportBuilder {
         if self.headers_max != DEFAULT_HEADERS_MAX {
             http1.max_headers(self.headers_max);
         }
-        let tls = tls::client_config(&self.extra_cas)?;
+        let tls = tls::Offers::new(&self.extra_cas)?;
         let seed = self
             .seed
             .unwrap_or_else(|| RandomState::new().build_hasher().finish());
@@ -170,7 +172,8 @@ impl TransportBuilder {
             shared: Arc::new(Shared {
                 clock: self.clock.unwrap_or_else(|| Arc::new(TokioClock::new())),
                 http1,
-                tls: Arc::new(tls),
+                http2: http2::Settings::new(self.head_bytes_max, self.headers_max),
+                tls,
                 pool: Arc::new(Pool::new(self.idle_for, self.idle_per_place_max, seed)),
                 body_bytes_max: self.body_bytes_max,
                 addresses: self.addresses,

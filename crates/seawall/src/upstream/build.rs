@@ -2,7 +2,7 @@ use super::credential::{Badge, Credential};
 use super::hold::Holding;
 use super::{Base, Shared, Upstream};
 use crate::clock::{Clock, TokioClock};
-use crate::http::{Transport, TransportError};
+use crate::http::{Transport, TransportError, Versions};
 use crate::hub::Hub;
 use http::{HeaderName, Uri};
 use seawall_core::call::Candidate;
@@ -36,6 +36,7 @@ pub struct UpstreamBuilder {
     overrides: Vec<Override>,
     credential: Option<(HeaderName, Credential)>,
     transport: Option<Transport>,
+    versions: Versions,
     clock: Option<Arc<dyn Clock>>,
     seed: Option<u64>,
     recording: Recording,
@@ -94,6 +95,7 @@ impl UpstreamBuilder {
             overrides: Vec::new(),
             credential: None,
             transport: None,
+            versions: Versions::default(),
             clock: None,
             seed: None,
             recording: Recording::Off,
@@ -137,6 +139,19 @@ impl UpstreamBuilder {
     /// The connections to use, with their TLS settings; own ones unless they are given.
     pub fn transport(mut self, transport: Transport) -> Self {
         self.transport = Some(transport);
+        self
+    }
+
+    /// Speaks HTTP/2 without asking: for a server in clear text that is known to speak it (h2c). Under TLS nothing else
+    /// is offered. A server that does not speak it is a failure to connect, before anything of a call has left.
+    pub const fn http2_prior_knowledge(mut self) -> Self {
+        self.versions = Versions::Http2PriorKnowledge;
+        self
+    }
+
+    /// Speaks HTTP/1.1 alone, where else TLS would negotiate HTTP/2.
+    pub const fn http1_only(mut self) -> Self {
+        self.versions = Versions::Http1Only;
         self
     }
 
@@ -210,6 +225,7 @@ impl UpstreamBuilder {
             overrides: self.overrides,
             badge,
             transport,
+            versions: self.versions,
             hub: Hub::new(engine, clock),
             candidate,
             replay_bytes_max: self.replay_bytes_max,

@@ -1,0 +1,195 @@
+//! The limits of an attempt, over HTTP/2.
+
+use std::sync::Arc;
+
+use seawall::crank::CrankedClock;
+use seawall::http::{AttemptLimits, Connected, Resend, Transport};
+use seawall_core::facts::Broke;
+use seawall_core::time::Duration;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpListener;
+
+use super::wire::{
+    HEADERS, INITIAL_WINDOW_SIZE, MAX_CONCURRENT_STREAMS, PING, Step, Wire, answer, data, frame, head,
+    settings,
+};
+use super::{attempt, post2, whole};
+use crate::{LIMITS, soon};
+
+fn cranked() -> (Transport, CrankedClock) {
+    let clock = CrankedClock::new();
+    let transport = Transport::builder()
+        .clock(Arc::new(clock.clone()))
+        .build()
+        .unwrap();
+    (transport, clock)
+}
+
+#[tokio::test]
+async fn settings_that_do_not_come_are_a_connect_timeout() {
+    // Breaks when the wait for the server's settings has no limit, or its end counts as maybe sent.
+    let zero = settings(&[(MAX_CONCURRENT_STREAMS, 0)]);
+    for opening in [Vec::new(), zero] {
+        let (transport, clock) = cranked();
+        let server = Wire::opening(opening, |_| Vec::new()).await;
+        let out = post2(&server.url(), "x");
+        let late = async {
+            server.has_seen(|_| true).await;
+            clock.awaited().await;
+            clock.advance(LIMITS.connect);
+        };
+        let (attempted, ()) =
+            soon(async { tokio::join!(transport.attempt(&out, &LIMITS, Resend::Never), late) }).await;
+        let broken = attempted.result.unwrap_err();
+        assert_eq!((broken.broke, broken.sent_bytes), (Broke::ConnectTimeout, 0));
+        assert_eq!(attempted.connected, Connected::No);
+        soon(server.is_alone()).await;
+    }
+}
+
+#[tokio::test]
+async fn who_waits_for_another_dial_has_a_limit_of_its_own() {
+    // Breaks when the limit begins with the dial and not with the wait, or the one that opens decides for the others.
+    let (transport, clock) = cranked();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let short = AttemptLimits {
+        connect: Duration::from_secs(2),
+        ..LIMITS
+    };
+    let (first, second) = (post2(&url, "x"), post2(&url, "x"));
+    let late = async {
+        let (mut silent, _) = listener.accept().await.unwrap();
+        silent.read_u8().await.unwrap();
+        while clock.waits_begun() < 2 {
+            tokio::task::yield_now().await;
+        }
+        clock.advance(Duration::from_secs(2));
+        // The first is late; the second dials itself, with what it has left.
+        let (mut stream, _) = listener.accept().await.unwrap();
+        stream.read_u8().await.unwrap();
+        clock.advance(Duration::from_secs(3));
+        [silent, stream]
+    };
+    let (first, second, _silent) = soon(async {
+        tokio::join!(
+            transport.attempt(&first, &short, Resend::Never),
+            transport.attempt(&second, &LIMITS, Resend::Never),
+            late
+        )
+    })
+    .await;
+    for attempted in [first, second] {
+        assert_eq!(attempted.result.unwrap_err().broke, Broke::ConnectTimeout);
+    }
+}
+
+/// An attempt that waits for its head in vain, and then another; where the second one's connection came from.
+async fn after_a_late_head(while_it_waits: Option<Step>) -> Connected {
+    let (transport, clock) = cranked();
+    let server = Wire::start(|asked| match asked.nth {
+        0 => Vec::new(),
+        _ => answer(asked.stream, "ok"),
+    })
+    .await;
+    let out = post2(&server.url(), "x");
+    let late = async {
+        server.was_asked(1).await;
+        clock.awaited().await;
+        let half_a_second = Duration::from_millis(500);
+        clock.advance(LIMITS.first_byte.minus(half_a_second));
+        if let Some(step) = while_it_waits {
+            server.says(0, step);
+            // The echo says that it was read.
+            server.has_seen(|seen| seen.kind == PING).await;
+        }
+        clock.advance(half_a_second);
+    };
+    let (attempted, ()) =
+        soon(async { tokio::join!(transport.attempt(&out, &LIMITS, Resend::Never), late) }).await;
+    let broken = attempted.result.unwrap_err();
+    assert_eq!(broken.broke, Broke::Timeout, "{broken}");
+    assert!(broken.sent_bytes > 0);
+    let next = attempt(&transport, &server.url()).await;
+    let connected = next.connected;
+    assert_eq!(whole(next).await.unwrap().body, "ok");
+    connected
+}
+
+#[tokio::test]
+async fn a_connection_that_is_silent_while_an_attempt_waits_is_given_up() {
+    // Breaks when a connection that died without a word is offered to every attempt that follows.
+    assert_eq!(after_a_late_head(None).await, Connected::Fresh);
+}
+
+#[tokio::test]
+async fn a_connection_that_is_alive_survives_a_slow_stream() {
+    // Breaks when each timeout costs its siblings' connection.
+    let ping = frame(PING, 0, 0, &[7; 8]);
+    assert_eq!(after_a_late_head(Some(ping)).await, Connected::Reused);
+}
+
+#[tokio::test]
+async fn who_leaves_after_a_long_silence_gives_the_connection_up() {
+    // Breaks when only limits are evidence: callers with timeouts of their own would meet a dead connection for ever.
+    for (silent_for, next) in [(900, Connected::Reused), (1_000, Connected::Fresh)] {
+        let (transport, clock) = cranked();
+        let server = Wire::start(|asked| match asked.nth {
+            0 => Vec::new(),
+            _ => answer(asked.stream, "ok"),
+        })
+        .await;
+        let out = post2(&server.url(), "x");
+        let left = transport.clone();
+        let task = tokio::spawn(async move { left.attempt(&out, &LIMITS, Resend::Never).await });
+        soon(server.was_asked(1)).await;
+        clock.advance(Duration::from_millis(silent_for));
+        task.abort();
+        assert!(soon(task).await.unwrap_err().is_cancelled());
+        assert_eq!(attempt(&transport, &server.url()).await.connected, next);
+    }
+}
+
+#[tokio::test]
+async fn a_window_that_never_opens_is_a_timeout() {
+    // Breaks when an upload that the server takes nothing of has no limit.
+    let (transport, clock) = cranked();
+    let server = Wire::opening(settings(&[(INITIAL_WINDOW_SIZE, 0)]), |_| Vec::new()).await;
+    let out = post2(&server.url(), "never leaves");
+    let late = async {
+        server.has_seen(|seen| seen.kind == HEADERS).await;
+        clock.awaited().await;
+        clock.advance(LIMITS.first_byte);
+    };
+    let (attempted, ()) =
+        soon(async { tokio::join!(transport.attempt(&out, &LIMITS, Resend::Never), late) }).await;
+    assert_eq!(attempted.result.unwrap_err().broke, Broke::Timeout);
+    drop(transport);
+    soon(server.is_alone()).await;
+}
+
+#[tokio::test]
+async fn silence_inside_a_body_is_idle() {
+    // Breaks when the frames of siblings, or empty ones, count as this stream's life.
+    let (transport, clock) = cranked();
+    let server = Wire::start(|asked| {
+        let mut steps = vec![head(asked.stream, &[]), data(asked.stream, "part")];
+        steps.extend([data(asked.stream, ""), frame(PING, 0, 0, &[7; 8])]);
+        steps
+    })
+    .await;
+    let mut body = attempt(&transport, &server.url()).await.result.unwrap().body;
+    assert_eq!(soon(body.chunk()).await.unwrap().unwrap(), "part");
+    let late = async {
+        server.has_seen(|seen| seen.kind == PING).await;
+        clock.awaited().await;
+        clock.advance(LIMITS.idle);
+    };
+    let (rest, ()) = soon(async { tokio::join!(body.collect(100), late) }).await;
+    let broken = rest.unwrap_err();
+    assert_eq!(
+        (broken.broke, broken.received_bytes),
+        (Broke::Idle, 4),
+        "{broken}"
+    );
+}
