@@ -1,17 +1,19 @@
 //! The limits of an attempt, over HTTP/2.
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 
 use seawall::crank::CrankedClock;
 use seawall::http::{AttemptLimits, Connected, Resend, Transport};
 use seawall_core::facts::Broke;
 use seawall_core::time::Duration;
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use super::wire::{
-    HEADERS, INITIAL_WINDOW_SIZE, MAX_CONCURRENT_STREAMS, PING, Step, Wire, answer, data, frame, head,
-    settings,
+    HEADERS, INITIAL_WINDOW_SIZE, MAX_CONCURRENT_STREAMS, PING, Step, WINDOW_UPDATE, Wire, answer, data,
+    frame, head, settings,
 };
 use super::{attempt, post2, whole};
 use crate::{LIMITS, soon};
@@ -192,4 +194,47 @@ async fn silence_inside_a_body_is_idle() {
         (Broke::Idle, 4),
         "{broken}"
     );
+}
+
+#[tokio::test]
+async fn a_peer_that_takes_nothing_keeps_nothing() {
+    // Breaks when the last goodbye of a connection is waited for: a peer that does not read would hold its socket, and
+    // a task of ours, for ever.
+    let large: &'static str = Box::leak("x".repeat(32 << 20).into_boxed_str());
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let transport = Transport::builder().build().unwrap();
+    let out = post2(&url, large);
+    let alive = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    assert_eq!(alive(), 0);
+    let _deaf = {
+        let mut upload = pin!(transport.attempt(&out, &LIMITS, Resend::Never));
+        let mut accepted = pin!(async {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let windows = settings(&[(INITIAL_WINDOW_SIZE, (1 << 31) - 1)]);
+            stream.write_all(&windows).await.unwrap();
+            let Step::Write(more) = frame(WINDOW_UPDATE, 0, 0, &(1_u32 << 30).to_be_bytes()) else {
+                unreachable!("a frame is written")
+            };
+            stream.write_all(&more).await.unwrap();
+            // Long enough for the socket to fill: no byte is read on this side.
+            for _ in 0..1_000 {
+                tokio::task::yield_now().await;
+            }
+            stream
+        });
+        soon(poll_fn(|cx| {
+            assert!(upload.as_mut().poll(cx).is_pending());
+            accepted.as_mut().poll(cx)
+        }))
+        .await
+    };
+    assert_eq!(alive(), 1);
+    drop(transport);
+    soon(async {
+        while alive() > 0 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
 }

@@ -156,7 +156,7 @@ impl Real {
 }
 
 /// Answers HTTP/1.1, once.
-async fn old_times(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
+pub(super) async fn old_times(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         match stream.read_u8().await {
