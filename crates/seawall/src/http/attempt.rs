@@ -155,6 +155,11 @@ impl Transport {
         let began = shared.clock.now();
         let connect_by = by.min(began.after(limits.connect));
         told.connected = Connected::No;
+        if shared.pool.is_due(began) {
+            // A runtime that slept, as it does for callers who block on one call at a time, has not heard of closes.
+            // Its turn comes before a kept connection is trusted.
+            tokio::task::yield_now().await;
+        }
         loop {
             match shared.pool.take(place, source, &shared.clock) {
                 Taken::Line(line) => {

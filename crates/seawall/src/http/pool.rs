@@ -163,6 +163,11 @@ impl Pool {
         }
     }
 
+    /// Whether nobody has looked at the connections for a while.
+    pub(super) fn is_due(&self, now: Instant) -> bool {
+        now >= self.shelves().sweep_at
+    }
+
     /// Keeps an idle connection for later; closes it where the server or our bounds say so. `server_keeps_for` is
     /// what the server's `Keep-Alive` said.
     pub(super) fn keep(&self, conn: Conn, server_keeps_for: Option<Duration>, now: Instant) {

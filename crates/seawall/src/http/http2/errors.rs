@@ -29,7 +29,7 @@ pub(super) fn unopened_by(error: &Error, place: &Place) -> Broken {
     }
     unopened(
         place,
-        &format!("answered with something other than HTTP/2: {}", chain(error)),
+        &format!("answered with something other than HTTP/2: {}", told(error)),
     )
 }
 
@@ -134,7 +134,7 @@ pub(super) fn inside(error: &Error, lease: &Lease, received_bytes: u64) -> Broke
             } else {
                 BodyState::WellFormed
             };
-            let detail = format!("{place} broke HTTP/2 {after}: {}", chain(error));
+            let detail = format!("{place} broke HTTP/2 {after}: {}", told(error));
             (Broke::Protocol, state, detail)
         } else if !error.is_io() && code != Reason::NO_ERROR {
             let detail = format!("{place} reset the stream {after}: {code}");
@@ -150,4 +150,12 @@ pub(super) fn inside(error: &Error, lease: &Lease, received_bytes: u64) -> Broke
             (Broke::Closed, BodyState::Truncated, detail)
         };
     Broken::inside(broke, state, lease.sent_bytes(), received_bytes, detail)
+}
+
+/// An error for people. Of what the peer wrote the code alone: its debug data may be anything.
+fn told(error: &Error) -> String {
+    match error.reason() {
+        Some(code) if error.is_remote() => format!("it says {code}"),
+        Some(_) | None => chain(error),
+    }
 }

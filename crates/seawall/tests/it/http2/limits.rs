@@ -59,35 +59,35 @@ async fn who_waits_for_another_dial_has_a_limit_of_its_own() {
         connect: Duration::from_secs(2),
         ..LIMITS
     };
-    let (first, second) = (post2(&url, "x"), post2(&url, "x"));
-    let late = async {
-        let (mut silent, _) = listener.accept().await.unwrap();
-        silent.read_u8().await.unwrap();
-        while clock.waits_begun() < 2 {
+    let begin = |limits: AttemptLimits| {
+        let (transport, out) = (transport.clone(), post2(&url, "x"));
+        tokio::spawn(async move { transport.attempt(&out, &limits, Resend::Never).await })
+    };
+    let first = begin(short);
+    let (mut silent, _) = soon(listener.accept()).await.unwrap();
+    soon(silent.read_u8()).await.unwrap();
+    let waits = clock.waits_begun();
+    let second = begin(LIMITS);
+    soon(async {
+        while clock.waits_begun() == waits {
             tokio::task::yield_now().await;
         }
-        clock.advance(Duration::from_secs(2));
-        // The first is late; the second dials itself, with what it has left.
-        let (mut stream, _) = listener.accept().await.unwrap();
-        stream.read_u8().await.unwrap();
-        clock.advance(Duration::from_secs(3));
-        [silent, stream]
-    };
-    let (first, second, _silent) = soon(async {
-        tokio::join!(
-            transport.attempt(&first, &short, Resend::Never),
-            transport.attempt(&second, &LIMITS, Resend::Never),
-            late
-        )
     })
     .await;
+    clock.advance(Duration::from_secs(2));
+    let first = soon(first).await.unwrap();
+    // The first is late; the second dials itself, with what it has left.
+    let (mut still_silent, _) = soon(listener.accept()).await.unwrap();
+    soon(still_silent.read_u8()).await.unwrap();
+    clock.advance(Duration::from_secs(3));
+    let second = soon(second).await.unwrap();
     for attempted in [first, second] {
         assert_eq!(attempted.result.unwrap_err().broke, Broke::ConnectTimeout);
     }
 }
 
 /// An attempt that waits for its head in vain, and then another; where the second one's connection came from.
-async fn after_a_late_head(while_it_waits: Option<Step>) -> Connected {
+async fn after_a_late_head(first_byte: Duration, while_it_waits: Option<Step>) -> Connected {
     let (transport, clock) = cranked();
     let server = Wire::start(|asked| match asked.nth {
         0 => Vec::new(),
@@ -95,20 +95,21 @@ async fn after_a_late_head(while_it_waits: Option<Step>) -> Connected {
     })
     .await;
     let out = post2(&server.url(), "x");
+    let limits = AttemptLimits { first_byte, ..LIMITS };
     let late = async {
         server.was_asked(1).await;
         clock.awaited().await;
-        let half_a_second = Duration::from_millis(500);
-        clock.advance(LIMITS.first_byte.minus(half_a_second));
+        let at_the_end = Duration::from_millis(500);
+        clock.advance(first_byte.minus(at_the_end));
         if let Some(step) = while_it_waits {
             server.says(0, step);
             // The echo says that it was read.
             server.has_seen(|seen| seen.kind == PING).await;
         }
-        clock.advance(half_a_second);
+        clock.advance(at_the_end);
     };
     let (attempted, ()) =
-        soon(async { tokio::join!(transport.attempt(&out, &LIMITS, Resend::Never), late) }).await;
+        soon(async { tokio::join!(transport.attempt(&out, &limits, Resend::Never), late) }).await;
     let broken = attempted.result.unwrap_err();
     assert_eq!(broken.broke, Broke::Timeout, "{broken}");
     assert!(broken.sent_bytes > 0);
@@ -120,15 +121,21 @@ async fn after_a_late_head(while_it_waits: Option<Step>) -> Connected {
 
 #[tokio::test]
 async fn a_connection_that_is_silent_while_an_attempt_waits_is_given_up() {
-    // Breaks when a connection that died without a word is offered to every attempt that follows.
-    assert_eq!(after_a_late_head(None).await, Connected::Fresh);
+    // Breaks when a connection that died without a word is offered to every attempt that follows; attempts with short
+    // limits would never notice.
+    for first_byte in [LIMITS.first_byte, Duration::from_millis(500)] {
+        assert_eq!(after_a_late_head(first_byte, None).await, Connected::Fresh);
+    }
 }
 
 #[tokio::test]
 async fn a_connection_that_is_alive_survives_a_slow_stream() {
     // Breaks when each timeout costs its siblings' connection.
     let ping = frame(PING, 0, 0, &[7; 8]);
-    assert_eq!(after_a_late_head(Some(ping)).await, Connected::Reused);
+    assert_eq!(
+        after_a_late_head(LIMITS.first_byte, Some(ping)).await,
+        Connected::Reused
+    );
 }
 
 #[tokio::test]

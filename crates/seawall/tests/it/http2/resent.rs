@@ -1,7 +1,13 @@
 //! The one re-send inside an attempt (rule D5), over HTTP/2.
 
+use std::sync::{Arc, mpsc};
+use std::thread;
+
+use seawall::crank::CrankedClock;
 use seawall::http::{Attempted, Connected, Resend, Transport};
 use seawall_core::facts::Broke;
+use seawall_core::time::Duration;
+use tokio::sync::Notify;
 
 use super::wire::{
     END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, HEADERS, NO_ERROR, OneStep, REFUSED_STREAM, Step, Wire,
@@ -127,4 +133,46 @@ async fn a_misdirected_request_goes_over_another_connection_once() {
     assert!(attempted.resent);
     assert_eq!(whole(attempted).await.unwrap().body, "ok");
     assert_eq!(server.accepted(), 2);
+}
+
+#[test]
+fn a_runtime_that_slept_wakes_to_a_new_connection() {
+    // Breaks when a close that nobody was there to read is met by a write: a program that blocks on one call at a time
+    // drives its connections in between only.
+    let runtime = || {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        builder.enable_all().build().unwrap()
+    };
+    let (told, hears) = mpsc::channel();
+    let done = Arc::new(Notify::new());
+    let last = Arc::clone(&done);
+    let serving = thread::spawn(move || {
+        runtime().block_on(async {
+            let server = Wire::start(|asked| answer(asked.stream, "ok")).await;
+            told.send(server.clone()).unwrap();
+            server.has_closed(1).await;
+            told.send(server).unwrap();
+            last.notified().await;
+        });
+    });
+    let server = hears.recv().unwrap();
+    let clock = CrankedClock::new();
+    let transport = Transport::builder()
+        .clock(Arc::new(clock.clone()))
+        .build()
+        .unwrap();
+    let client = runtime();
+    let call = async || {
+        let attempted = attempt(&transport, &server.url()).await;
+        let (connected, resent) = (attempted.connected, attempted.resent);
+        (connected, resent, whole(attempted).await.unwrap().body)
+    };
+    let fresh = (Connected::Fresh, false, "ok".into());
+    assert_eq!(client.block_on(call()), fresh);
+    server.says(0, Step::Close);
+    hears.recv().unwrap();
+    clock.advance(Duration::from_secs(1));
+    assert_eq!(client.block_on(call()), fresh);
+    done.notify_one();
+    serving.join().unwrap();
 }

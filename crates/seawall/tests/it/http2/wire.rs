@@ -133,6 +133,7 @@ struct Counts {
     accepted: Vec<SocketAddr>,
     open: usize,
     asked: usize,
+    closed: usize,
     frames: usize,
 }
 
@@ -212,6 +213,11 @@ impl Wire {
             .await;
     }
 
+    /// Ends once this many connections were ended by this side.
+    pub(super) async fn has_closed(&self, connections: usize) {
+        self.wait_for(|counts| counts.closed >= connections).await;
+    }
+
     /// Ends once the client has no connection open.
     pub(super) async fn is_alone(&self) {
         self.wait_for(|counts| counts.open == 0).await;
@@ -237,6 +243,7 @@ impl Wire {
         let (orders, mut ordered) = mpsc::unbounded_channel();
         orders.send(Step::Write(self.opening.clone())).unwrap();
         self.orders.lock().unwrap().push(orders.clone());
+        let counts = self.counts.clone();
         let writing = tokio::spawn(async move {
             while let Some(step) = ordered.recv().await {
                 match step {
@@ -250,6 +257,7 @@ impl Wire {
                     Step::Await(_) => {}
                     Step::Close => {
                         writes.shutdown().await.unwrap();
+                        counts.send_modify(|counts| counts.closed += 1);
                         break;
                     }
                     Step::Reset => {
