@@ -17,8 +17,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! Needs a tokio runtime with time and IO. Feature `http` (on by default) is the HTTP/1.1 adapter, [`upstream`] and
-//! `http`; without it the crate is the loop ([`drive`]), the shared engine ([`hub`]), the clocks ([`clock`],
+//! Needs a tokio runtime with time and IO. Feature `http` (on by default) is the HTTP adapter, [`upstream`] and
+//! `http`, for HTTP/1.1 and HTTP/2; without it the crate is the loop ([`drive`]), the shared engine ([`hub`]), the clocks ([`clock`],
 //! [`crank`], [`blocking`]) and the readers of bodies and files ([`body`], [`config`]), for an adapter of your own.
 //!
 //! Promises about load hold for one process.
