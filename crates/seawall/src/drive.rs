@@ -4,7 +4,7 @@
 //! same one on a plain thread; a simulator calls the same engine from a heap of events. From one seed all three
 //! print the same trace, byte for byte.
 
-use crate::hub::{CallGuard, Hub, Landed, Leave, Others, Step};
+use crate::hub::{CallGuard, Hub, Landed, Leave, Others, Step, Told};
 use seawall_core::call::Spec;
 use seawall_core::reason::Reason;
 use seawall_core::time::{Duration, Instant};
@@ -30,6 +30,9 @@ pub trait Log<T> {
     /// An attempt ended and brought this.
     fn landed(&mut self, value: T);
 
+    /// The call is about to wait this long, if nothing wakes it before.
+    fn waits(&mut self, _reason: Reason, _length: Duration) {}
+
     /// The call waited this long for this reason.
     fn waited(&mut self, _reason: Reason, _length: Duration) {}
 }
@@ -47,18 +50,49 @@ impl<T, F: FnMut(T)> Log<T> for F {
 pub async fn drive<'s, T, F>(
     hub: &Arc<Hub>,
     spec: impl FnOnce(Instant) -> Spec<'s>,
-    mut send: impl FnMut(Leave) -> F,
+    send: impl FnMut(Leave) -> F,
     log: &mut impl Log<T>,
 ) -> Finished
 where
     F: Future<Output = Landed<T>>,
 {
     let mut hedges = false;
-    let (mut call, mut told) = hub.begin(|now| {
+    let (call, told) = hub.begin(|now| {
         let spec = spec(now);
         hedges = spec.policy.hedge().is_some();
         spec
     });
+    follow(hub, call, told, hedges, send, log).await
+}
+
+/// As [`drive`], for a call that began at `began` and whose first attempt was made before the hub was asked. The hub is
+/// its own, and new: nothing at all stood in the way of that attempt.
+pub(crate) async fn drive_since<'s, T, F>(
+    hub: &Arc<Hub>,
+    began: Instant,
+    spec: impl FnOnce(Instant) -> Spec<'s>,
+    send: impl FnMut(Leave) -> F,
+    log: &mut impl Log<T>,
+) -> Finished
+where
+    F: Future<Output = Landed<T>>,
+{
+    let (call, told) = hub.begin_at(began, spec(began));
+    follow(hub, call, told, false, send, log).await
+}
+
+/// Does what the verdicts on a call say, until one of them is that it is over.
+async fn follow<T, F>(
+    hub: &Arc<Hub>,
+    mut call: CallGuard<'_>,
+    mut told: Told,
+    hedges: bool,
+    mut send: impl FnMut(Leave) -> F,
+    log: &mut impl Log<T>,
+) -> Finished
+where
+    F: Future<Output = Landed<T>>,
+{
     let mut flights = Flights { out: [None, None] };
     loop {
         told = match told.step {
@@ -89,6 +123,7 @@ where
             },
             Step::Wait(until) | Step::Park { until } => {
                 let began = hub.clock().now();
+                log.waits(told.reason, until.since(began));
                 call.turn(until).await;
                 log.waited(told.reason, hub.clock().now().since(began));
                 call.poll()

@@ -125,22 +125,27 @@ impl Hub {
     /// Begins a call and asks what to do with it, under one lock. `spec` is told the time.
     #[inline]
     pub fn begin<'s>(self: &Arc<Self>, spec: impl FnOnce(Instant) -> Spec<'s>) -> (CallGuard<'_>, Told) {
-        let (call, told) = self.with_state(|state, now| {
-            let call = state.engine.begin(now, spec(now));
-            if state.seats.len() <= call.slot() {
-                state.seats.resize_with(call.slot() + 1, Seat::default);
-            }
-            let seat = &mut state.seats[call.slot()];
-            // The slot's last tenant may have been woken and never have looked.
-            (seat.waker, seat.woken) = (None, false);
-            (call, self.ask(state, now, call))
-        });
-        let guard = CallGuard {
-            hub: self,
-            call,
-            ended: None,
-        };
-        (guard, told)
+        let (call, told) = self.with_state(|state, now| self.begin_with(state, now, spec(now)));
+        (CallGuard::of(self, call), told)
+    }
+
+    /// Begins a call that began at `began`, later than anything that the engine was told: as [`begin`](Self::begin) would
+    /// have done then.
+    pub(crate) fn begin_at(self: &Arc<Self>, began: Instant, spec: Spec<'_>) -> (CallGuard<'_>, Told) {
+        let (call, told) = self.begin_with(&mut self.lock(), began, spec);
+        (CallGuard::of(self, call), told)
+    }
+
+    #[inline(always)]
+    fn begin_with(self: &Arc<Self>, state: &mut State, now: Instant, spec: Spec<'_>) -> (CallId, Told) {
+        let call = state.engine.begin(now, spec);
+        if state.seats.len() <= call.slot() {
+            state.seats.resize_with(call.slot() + 1, Seat::default);
+        }
+        let seat = &mut state.seats[call.slot()];
+        // The slot's last tenant may have been woken and never have looked.
+        (seat.waker, seat.woken) = (None, false);
+        (call, self.ask(state, now, call))
     }
 
     /// Asks the engine, and keeps the permit that it may grant.
@@ -214,7 +219,15 @@ pub struct CallGuard<'h> {
     ended: Option<Ended>,
 }
 
-impl CallGuard<'_> {
+impl<'h> CallGuard<'h> {
+    const fn of(hub: &'h Arc<Hub>, call: CallId) -> Self {
+        Self {
+            hub,
+            call,
+            ended: None,
+        }
+    }
+
     /// Asks what to do with the call now.
     pub fn poll(&self) -> Told {
         self.hub
@@ -336,8 +349,11 @@ impl Leave {
     /// The attempt goes out with this version of its candidate's credential, which is not the one that its call began
     /// with (rule D6).
     pub fn renew(&self, version: u32) {
-        self.hub
-            .with(|engine, now| engine.renew(now, self.permit(), version));
+        self.hub.with_state(|state, now| {
+            if let Some(Some(permit)) = place_of(&mut state.seats, self) {
+                state.engine.renew(now, permit, version);
+            }
+        });
     }
 
     /// The caller accepted the first content: from here the call is not sent again.

@@ -25,16 +25,21 @@
 
 pub mod blocking;
 pub mod body;
+mod chance;
 pub mod clock;
 pub mod config;
 pub mod crank;
 pub mod drive;
+mod gate;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod hub;
+pub mod retry;
 #[cfg(feature = "http")]
 pub mod upstream;
 
+pub use gate::{Gate, GateBuilder};
+pub use retry::{Attempt, Classify, Failure, RetryError, retry, retry_with};
 /// The engine: its policies, reasons and lengths of time are in this crate's signatures.
 pub use seawall_core;
 pub use seawall_core::policy::{Policy, PolicyError, Preset};

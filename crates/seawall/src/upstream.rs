@@ -22,6 +22,7 @@ pub use end::{Answer, AttemptNote, CallError, RefusedAnswer, UnknownWrite};
 
 use crate::http::{Outgoing, Resend, Transport, Versions};
 use crate::hub::Hub;
+use crate::retry::Rules;
 use bytes::Bytes;
 use credential::Badge;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
@@ -225,6 +226,11 @@ impl Upstream {
     /// The engine that its calls share, for drivers and pages.
     pub fn hub(&self) -> &Arc<Hub> {
         &self.shared.hub
+    }
+
+    pub(crate) fn rules(&self) -> Rules<'_> {
+        let shared = &*self.shared;
+        Rules::shared(&shared.hub, shared.candidate, &shared.policy.call)
     }
 
     fn prepare(&self, call: &Call, url: Uri) -> Prepared {

@@ -1,6 +1,7 @@
 use super::credential::{Badge, Credential};
 use super::hold::Holding;
 use super::{Base, Shared, Upstream};
+use crate::chance::entropy;
 use crate::clock::{Clock, TokioClock};
 use crate::http::{Transport, TransportError, Versions};
 use crate::hub::Hub;
@@ -13,7 +14,6 @@ use seawall_core::latch::CredentialId;
 use seawall_core::policy::{Policy, PolicyError, Preset};
 use seawall_core::profile::Provider;
 use seawall_core::trace::Recording;
-use std::hash::{BuildHasher as _, Hasher as _};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -278,9 +278,4 @@ impl Base {
             version,
         })
     }
-}
-
-/// A seed that no two processes share.
-fn entropy() -> u64 {
-    std::hash::RandomState::new().build_hasher().finish()
 }

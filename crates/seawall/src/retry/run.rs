@@ -1,0 +1,399 @@
+//! A call of a closure, as a future.
+//!
+//! The first attempt is made before the engine is: a call on its own meets nobody, so a fresh engine would let it go
+//! at once, and most calls need no more. Where it fails, the engine is made, told when the call began, and asked as if
+//! it had been there; the tests hold the trace of that to the trace of a gate that was there. From then on the loop of
+//! [`drive`](crate::drive) decides, and this future makes the attempts that it orders over a [`Desk`].
+
+use super::attempts::{Attempt, Attempts};
+use super::classify::{Classifier, Failure};
+use super::desk::{Change, Desk, Order, PLACES};
+use super::error::RetryError;
+use super::flights::{Flights, Landed};
+use super::{Alone, By, Hear, Notice, Promise, Retry, Rules};
+use crate::blocking::StdClock;
+use crate::clock::{Clock, TokioClock};
+use crate::drive::{Finished, drive, drive_since};
+use crate::hub::Hub;
+use pin_project_lite::pin_project;
+use seawall_core::call::Candidate;
+use seawall_core::engine::Engine;
+use seawall_core::facts::Broke;
+use seawall_core::gate::{GateId, GateKey};
+use seawall_core::outcome::{Outcome, Report};
+use seawall_core::policy::{CallPolicy, GatePolicy};
+use seawall_core::reason::Reason;
+use seawall_core::time::{Duration, Instant};
+use seawall_core::verdict::Role;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+/// The engine's loop on one call; it holds nothing of the caller's.
+type Driver = Pin<Box<dyn Future<Output = Finished> + Send>>;
+
+pin_project! {
+    /// A call that is being made. See [`retry`](super::retry()).
+    ///
+    /// It is `Send` where the closure, its futures and its answer are.
+    #[must_use = "nothing is called before this is awaited"]
+    pub struct Retrying<'a, M, C, N>
+    where
+        M: Attempts,
+    {
+        // Before the stage: what is out goes first, then the loop that ordered it.
+        #[pin]
+        flights: Flights<M::Flight>,
+        stage: Stage<'a>,
+        hand: Hand<M, C, N, M::Answer, M::Error>,
+        promise: Promise,
+        timers: Timers,
+    }
+}
+
+/// How far a call is.
+enum Stage<'a> {
+    Unbegun(Rules<'a>),
+    /// The first attempt is out, and there is no engine yet.
+    Ahead(Ahead<'a>),
+    Driven(Driven),
+    Over,
+}
+
+struct Ahead<'a> {
+    alone: Alone<'a>,
+    clock: Ticking,
+    began: Instant,
+}
+
+struct Driven {
+    driver: Driver,
+    desk: Desk,
+    hub: Arc<Hub>,
+    told: Option<(u32, &'static str)>,
+}
+
+/// Whose timers wake a call on its own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Timers {
+    Runtime,
+    /// Those of a thread's park, by a clock that begins with the call.
+    Thread(StdClock),
+}
+
+impl<'a, M: Attempts, C, N> Retrying<'a, M, C, N> {
+    pub(super) fn new(retry: Retry<'a, M, C, N>) -> Self {
+        Self::timed(retry, Timers::Runtime)
+    }
+
+    pub(crate) fn timed(retry: Retry<'a, M, C, N>, timers: Timers) -> Self {
+        Self {
+            flights: Flights::none(),
+            stage: Stage::Unbegun(retry.rules),
+            hand: Hand {
+                make: retry.make,
+                classifier: retry.classifier,
+                hook: retry.hook,
+                attempts: 0,
+                answer: None,
+                last: None,
+            },
+            promise: retry.promise,
+            timers,
+        }
+    }
+}
+
+impl<M, C, N> Future for Retrying<'_, M, C, N>
+where
+    M: Attempts,
+    C: Classifier<M::Error>,
+    N: Hear<M::Error>,
+{
+    type Output = Result<M::Answer, RetryError<M::Error>>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        loop {
+            let next = match this.stage {
+                Stage::Unbegun(rules) => {
+                    let stage = begin(rules, this.promise, *this.timers);
+                    if let Stage::Ahead(ahead) = &stage {
+                        let length = this.promise.deadline(ahead.alone.policy);
+                        let flight = this.hand.make(1, Role::First, length);
+                        this.flights.as_mut().take_off(0, flight, ahead.cut_at(length));
+                    }
+                    stage
+                }
+                Stage::Ahead(ahead) => {
+                    let landed = this.flights.as_mut().poll(0, &*ahead.clock, context);
+                    let report = this.hand.met(ready!(landed));
+                    if let Some(answer) = this.hand.answer.take() {
+                        *this.stage = Stage::Over;
+                        return Poll::Ready(Ok(answer));
+                    }
+                    Stage::Driven(ahead.met(report, *this.promise))
+                }
+                Stage::Driven(driven) => {
+                    let finished = driven.poll(this.flights.as_mut(), this.hand, context);
+                    let end = this.hand.end(ready!(finished), driven);
+                    // What is still out has lost.
+                    this.flights.set(Flights::none());
+                    *this.stage = Stage::Over;
+                    return Poll::Ready(end);
+                }
+                Stage::Over => panic!("a call is not polled after its end"),
+            };
+            *this.stage = next;
+        }
+    }
+}
+
+/// A call on its own is ahead of its engine, unless the engine has a say before the first attempt ends: whether there
+/// is time for one at all, and when a hedge is due.
+fn begin<'a>(rules: &Rules<'a>, promise: &Promise, timers: Timers) -> Stage<'a> {
+    match &rules.0 {
+        By::Alone(alone) => {
+            let (clock, began) = Ticking::of(alone, timers);
+            if alone.policy.hedge().is_none() && !promise.deadline(alone.policy).is_zero() {
+                let alone = alone.clone();
+                return Stage::Ahead(Ahead { alone, clock, began });
+            }
+            let (hub, gate) = own_hub(alone, clock.shared(), began);
+            Stage::Driven(Driven::new(hub, Candidate::at(gate), *alone.policy, *promise))
+        }
+        By::Shared {
+            hub,
+            candidate,
+            policy,
+        } => Stage::Driven(Driven::new(Arc::clone(hub), *candidate, **policy, *promise)),
+    }
+}
+
+/// An engine for one call, with a gate that bounds nothing.
+fn own_hub(alone: &Alone<'_>, clock: Arc<dyn Clock>, began: Instant) -> (Arc<Hub>, GateId) {
+    let mut engine = Engine::new(alone.seed_or_entropy(), alone.recording);
+    let gate = engine
+        .configure(began, GateKey(0), &GatePolicy::UNBOUNDED, &[], None)
+        .expect("a gate without parents has a chain of one");
+    let hub = Hub::new(engine, clock);
+    #[cfg(test)]
+    super::tests::OWN_HUB.set(Some(Arc::clone(&hub)));
+    (hub, gate)
+}
+
+impl Ahead<'_> {
+    /// When the first attempt of a call of this length is cut: what a permit would say.
+    fn cut_at(&self, length: Duration) -> Instant {
+        let total = self.alone.policy.timeouts().total().unwrap_or(Duration::MAX);
+        self.began.after(length.min(total))
+    }
+
+    /// The first attempt has ended without an answer: here the engine comes in.
+    fn met(&self, report: Report, promise: Promise) -> Driven {
+        let (hub, gate) = own_hub(&self.alone, self.clock.shared(), self.began);
+        let (policy, began) = (*self.alone.policy, self.began);
+        let desk = Desk::new(Some(report));
+        let (loops, mut log) = ((Arc::clone(&hub), desk.clone()), desk.clone());
+        let driver = Box::pin(async move {
+            let (hub, desk) = loops;
+            let route = [Candidate::at(gate)];
+            let spec = |now| promise.spec(now, &route, &policy);
+            drive_since(&hub, began, spec, |leave| desk.order(leave), &mut log).await
+        });
+        Driven {
+            driver,
+            desk,
+            hub,
+            told: None,
+        }
+    }
+}
+
+impl Driven {
+    fn new(hub: Arc<Hub>, candidate: Candidate, policy: CallPolicy, promise: Promise) -> Self {
+        let desk = Desk::new(None);
+        let (loops, mut log) = ((Arc::clone(&hub), desk.clone()), desk.clone());
+        let driver = Box::pin(async move {
+            let (hub, desk) = loops;
+            let route = [candidate];
+            let spec = |now| promise.spec(now, &route, &policy);
+            drive(&hub, spec, |leave| desk.order(leave), &mut log).await
+        });
+        Self {
+            driver,
+            desk,
+            hub,
+            told: None,
+        }
+    }
+
+    /// Attempts first, then the loop, then what it ordered; until nobody has anything to say.
+    fn poll<M, C, N>(
+        &mut self,
+        mut flights: Pin<&mut Flights<M::Flight>>,
+        hand: &mut Hand<M, C, N, M::Answer, M::Error>,
+        context: &mut Context<'_>,
+    ) -> Poll<Finished>
+    where
+        M: Attempts,
+        C: Classifier<M::Error>,
+        N: Hear<M::Error>,
+    {
+        let clock = Arc::clone(self.hub.clock());
+        loop {
+            for place in 0..PLACES {
+                if let Poll::Ready(landed) = flights.as_mut().poll(place, &*clock, context) {
+                    self.desk.land(place, hand.met(landed));
+                }
+            }
+            if let Poll::Ready(finished) = self.driver.as_mut().poll(context) {
+                return Poll::Ready(finished);
+            }
+            self.tell(hand);
+            let mut changed = false;
+            for place in 0..PLACES {
+                match self.desk.change(place) {
+                    Change::Nothing => continue,
+                    Change::Drop => flights.as_mut().drop(place),
+                    Change::Make(Order { number, role, limits }) => {
+                        let now = clock.now();
+                        let flight = hand.make(number, role, limits.deadline.since(now));
+                        let cut_at = limits.deadline.min(now.after(limits.total));
+                        flights.as_mut().take_off(place, flight, cut_at);
+                    }
+                }
+                changed = true;
+            }
+            if !changed {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Tells of a wait that has begun, once for each attempt and reason: a wait that is looked at again is the same.
+    fn tell<M, C, N>(&mut self, hand: &mut Hand<M, C, N, M::Answer, M::Error>)
+    where
+        M: Attempts,
+        N: Hear<M::Error>,
+    {
+        let Some((reason, wait)) = self.desk.take_waits() else {
+            return;
+        };
+        let told = Some((hand.attempts, reason.code()));
+        if self.told == told {
+            return;
+        }
+        self.told = told;
+        hand.hook.hear(&Notice {
+            attempts: hand.attempts,
+            error: hand.last.as_ref(),
+            reason,
+            wait,
+        });
+    }
+}
+
+/// What is the caller's, and what its attempts brought.
+struct Hand<M, C, N, T, E> {
+    make: M,
+    classifier: C,
+    hook: N,
+    attempts: u32,
+    answer: Option<T>,
+    last: Option<E>,
+}
+
+impl<M: Attempts, C, N> Hand<M, C, N, M::Answer, M::Error> {
+    fn make(&mut self, number: u32, role: Role, left: Duration) -> M::Flight {
+        self.attempts = number;
+        self.make.attempt(Attempt {
+            number,
+            left,
+            sent_for: role.reason(),
+        })
+    }
+
+    /// Keeps what an attempt brought, and says what the engine is to make of it.
+    fn met(&mut self, landed: Landed<M::Answer, M::Error>) -> Report
+    where
+        C: Classifier<M::Error>,
+    {
+        match landed {
+            Landed::ByItself(Ok(answer)) => {
+                self.answer = Some(answer);
+                Report::of(Outcome::Answer)
+            }
+            Landed::ByItself(Err(error)) => {
+                let failure = self.classifier.failure(&error);
+                self.last = Some(error);
+                failure.report()
+            }
+            Landed::Cut => Failure::broke(Broke::Timeout).report(),
+        }
+    }
+
+    fn end(&mut self, finished: Finished, driven: &Driven) -> Result<M::Answer, RetryError<M::Error>> {
+        if let Some(answer) = self.answer.take()
+            && finished.reason == Reason::Succeeded
+        {
+            return Ok(answer);
+        }
+        let now = driven.hub.clock().now();
+        Err(RetryError {
+            reason: finished.reason,
+            last: self.last.take(),
+            attempts: finished.sends,
+            waited: driven.desk.waited(),
+            retry_after: finished.retry_at.map(|at| at.since(now)),
+            unknown: finished.unknown,
+        })
+    }
+}
+
+/// The clock of a call on its own.
+enum Ticking {
+    Given(Arc<dyn Clock>),
+    Runtime(TokioClock),
+    Thread(StdClock),
+}
+
+impl Ticking {
+    /// The clock, and when the call begins by it. A clock of its own begins with it, and so is read once.
+    fn of(alone: &Alone<'_>, timers: Timers) -> (Self, Instant) {
+        match (&alone.clock, timers) {
+            (Some(clock), _) => (Self::Given(Arc::clone(clock)), clock.now()),
+            (None, Timers::Runtime) => (Self::Runtime(TokioClock::new()), Instant::START),
+            (None, Timers::Thread(clock)) => (Self::Thread(clock), Instant::START),
+        }
+    }
+
+    fn shared(&self) -> Arc<dyn Clock> {
+        match self {
+            Self::Given(clock) => Arc::clone(clock),
+            Self::Runtime(clock) => Arc::new(*clock),
+            Self::Thread(clock) => Arc::new(*clock),
+        }
+    }
+}
+
+impl std::ops::Deref for Ticking {
+    type Target = dyn Clock;
+
+    fn deref(&self) -> &(dyn Clock + 'static) {
+        match self {
+            Self::Given(clock) => &**clock,
+            Self::Runtime(clock) => clock,
+            Self::Thread(clock) => clock,
+        }
+    }
+}
+
+impl<M: Attempts, C, N> fmt::Debug for Retrying<'_, M, C, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Retrying")
+            .field("attempts", &self.hand.attempts)
+            .finish_non_exhaustive()
+    }
+}
