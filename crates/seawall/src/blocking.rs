@@ -47,6 +47,7 @@ pub struct StdClock {
 
 impl StdClock {
     /// A clock that begins now.
+    #[inline]
     #[expect(
         clippy::disallowed_methods,
         reason = "this is a clock that others read time through"

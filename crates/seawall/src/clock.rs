@@ -38,6 +38,7 @@ pub struct TokioClock {
 
 impl TokioClock {
     /// A clock that begins now.
+    #[inline]
     #[expect(
         clippy::disallowed_methods,
         reason = "this is the clock that everything else reads time through"

@@ -4,6 +4,8 @@ use super::{StdClock, block_on};
 use crate::retry::{
     Attempt, Attempts, Blocking, BlockingWith, Classifier, Hear, Retry, RetryError, Retrying, Rules, Timers,
 };
+use std::pin::pin;
+use std::task::{Context, Waker};
 
 /// Makes a call of `make` on this thread: as [`seawall::retry`](crate::retry()), and ended by [`call`](Retry::call).
 ///
@@ -93,5 +95,10 @@ where
     N: Hear<M::Error>,
 {
     let clock = StdClock::new();
-    block_on(&clock, Retrying::timed(retry, Timers::Thread(clock)))
+    let mut call = pin!(Retrying::timed(retry, Timers::Thread(clock)));
+    let nobody = &mut Context::from_waker(Waker::noop());
+    match call.as_mut().poll_ahead(nobody) {
+        Some(answer) => Ok(answer),
+        None => block_on(&clock, call),
+    }
 }

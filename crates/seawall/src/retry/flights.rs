@@ -1,6 +1,5 @@
 //! The attempts of one call that are out, each until it ends by itself or its time is over.
 
-use super::desk::PLACES;
 use crate::clock::{Clock, Sleep};
 use pin_project_lite::pin_project;
 use seawall_core::time::Instant;
@@ -19,8 +18,8 @@ pin_project! {
     pub(super) struct Flights<F> {
         #[pin]
         first: Option<F>,
-        beside: Option<Pin<Box<F>>>,
-        cuts: [Cut; PLACES],
+        cut: Cut,
+        beside: Option<Box<(Option<Pin<Box<F>>>, Cut)>>,
     }
 }
 
@@ -28,17 +27,19 @@ impl<F> Flights<F> {
     pub(super) const fn none() -> Self {
         Self {
             first: None,
+            cut: Cut::NEVER,
             beside: None,
-            cuts: [Cut::NEVER, Cut::NEVER],
         }
     }
 
     pub(super) fn take_off(self: Pin<&mut Self>, place: usize, flight: F, cut_at: Instant) {
         let mut this = self.project();
-        this.cuts[place] = Cut::at(cut_at);
         match place {
-            0 => this.first.set(Some(flight)),
-            _ => *this.beside = Some(Box::pin(flight)),
+            0 => {
+                this.first.set(Some(flight));
+                *this.cut = Cut::at(cut_at);
+            }
+            _ => *this.beside = Some(Box::new((Some(Box::pin(flight)), Cut::at(cut_at)))),
         }
     }
 
@@ -50,6 +51,7 @@ impl<F> Flights<F> {
         }
     }
 
+    #[inline]
     pub(super) fn poll<T, E>(
         self: Pin<&mut Self>,
         place: usize,
@@ -60,10 +62,10 @@ impl<F> Flights<F> {
         F: Future<Output = Result<T, E>>,
     {
         let this = self.project();
-        let cut = &mut this.cuts[place];
-        match place {
-            0 => cut.poll(this.first, clock, context),
-            _ => cut.poll(Pin::new(this.beside), clock, context),
+        match (place, this.beside) {
+            (0, _) => this.cut.poll(this.first, clock, context),
+            (_, Some(beside)) => beside.1.poll(Pin::new(&mut beside.0), clock, context),
+            (_, None) => Poll::Pending,
         }
     }
 }
@@ -82,6 +84,7 @@ impl Cut {
     }
 
     /// Polls the attempt in `place`, which is empty once it has ended; a place that is empty never ends.
+    #[inline]
     fn poll<F, T, E>(
         &mut self,
         mut place: Pin<&mut Option<F>>,

@@ -45,7 +45,8 @@ pin_project! {
         // Before the stage: what is out goes first, then the loop that ordered it.
         #[pin]
         flights: Flights<M::Flight>,
-        stage: Stage<'a>,
+        stage: Stage,
+        rules: Rules<'a>,
         hand: Hand<M, C, N, M::Answer, M::Error>,
         promise: Promise,
         timers: Timers,
@@ -53,16 +54,16 @@ pin_project! {
 }
 
 /// How far a call is.
-enum Stage<'a> {
-    Unbegun(Rules<'a>),
+enum Stage {
+    Unbegun,
     /// The first attempt is out, and there is no engine yet.
-    Ahead(Ahead<'a>),
-    Driven(Driven),
+    Ahead(Ahead),
+    // In a box: most calls never come here.
+    Driven(Box<Driven>),
     Over,
 }
 
-struct Ahead<'a> {
-    alone: Alone<'a>,
+struct Ahead {
     clock: Ticking,
     began: Instant,
 }
@@ -90,7 +91,8 @@ impl<'a, M: Attempts, C, N> Retrying<'a, M, C, N> {
     pub(crate) fn timed(retry: Retry<'a, M, C, N>, timers: Timers) -> Self {
         Self {
             flights: Flights::none(),
-            stage: Stage::Unbegun(retry.rules),
+            stage: Stage::Unbegun,
+            rules: retry.rules,
             hand: Hand {
                 make: retry.make,
                 classifier: retry.classifier,
@@ -113,62 +115,83 @@ where
 {
     type Output = Result<M::Answer, RetryError<M::Error>>;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        if let Some(answer) = self.as_mut().poll_ahead(context) {
+            return Poll::Ready(Ok(answer));
+        }
         let mut this = self.project();
-        loop {
-            let next = match this.stage {
-                Stage::Unbegun(rules) => {
-                    let stage = begin(rules, this.promise, *this.timers);
-                    if let Stage::Ahead(ahead) = &stage {
-                        let length = this.promise.deadline(ahead.alone.policy);
-                        let flight = this.hand.make(1, Role::First, length);
-                        this.flights.as_mut().take_off(0, flight, ahead.cut_at(length));
-                    }
-                    stage
-                }
-                Stage::Ahead(ahead) => {
-                    let landed = this.flights.as_mut().poll(0, &*ahead.clock, context);
-                    let report = this.hand.met(ready!(landed));
-                    if let Some(answer) = this.hand.answer.take() {
-                        *this.stage = Stage::Over;
-                        return Poll::Ready(Ok(answer));
-                    }
-                    Stage::Driven(ahead.met(report, *this.promise))
-                }
-                Stage::Driven(driven) => {
-                    let finished = driven.poll(this.flights.as_mut(), this.hand, context);
-                    let end = this.hand.end(ready!(finished), driven);
-                    // What is still out has lost.
-                    this.flights.set(Flights::none());
-                    *this.stage = Stage::Over;
-                    return Poll::Ready(end);
-                }
-                Stage::Over => panic!("a call is not polled after its end"),
-            };
-            *this.stage = next;
+        match this.stage {
+            Stage::Unbegun | Stage::Ahead(_) => Poll::Pending,
+            Stage::Driven(driven) => {
+                let finished = driven.poll(this.flights.as_mut(), this.hand, context);
+                let end = this.hand.end(ready!(finished), driven);
+                // What is still out has lost.
+                this.flights.set(Flights::none());
+                *this.stage = Stage::Over;
+                Poll::Ready(end)
+            }
+            Stage::Over => panic!("a call is not polled after its end"),
+        }
+    }
+}
+
+impl<M, C, N> Retrying<'_, M, C, N>
+where
+    M: Attempts,
+    C: Classifier<M::Error>,
+{
+    /// The answer of a call whose first attempt succeeds while it is ahead of its engine. Does nothing once there is one,
+    /// and asks nothing of `context` for an attempt that is over as soon as it is made: a thread needs no park for it.
+    #[inline]
+    pub(crate) fn poll_ahead(self: Pin<&mut Self>, context: &mut Context<'_>) -> Option<M::Answer> {
+        let mut this = self.project();
+        if let Stage::Unbegun = this.stage {
+            *this.stage = begin(this.rules, this.promise, *this.timers);
+            if let (Stage::Ahead(ahead), By::Alone(alone)) = (&*this.stage, &this.rules.0) {
+                let length = this.promise.deadline(alone.policy);
+                let flight = this.hand.make(1, Role::First, length);
+                let cut_at = ahead.cut_at(length, alone.policy);
+                this.flights.as_mut().take_off(0, flight, cut_at);
+            }
+        }
+        let (Stage::Ahead(ahead), By::Alone(alone)) = (&*this.stage, &this.rules.0) else {
+            return None;
+        };
+        match this.flights.as_mut().poll(0, &*ahead.clock, context) {
+            Poll::Pending => None,
+            Poll::Ready(Landed::ByItself(Ok(answer))) => {
+                *this.stage = Stage::Over;
+                Some(answer)
+            }
+            Poll::Ready(landed) => {
+                let report = this.hand.met(landed);
+                *this.stage = Stage::Driven(Box::new(ahead.met(alone, report, *this.promise)));
+                None
+            }
         }
     }
 }
 
 /// A call on its own is ahead of its engine, unless the engine has a say before the first attempt ends: whether there
 /// is time for one at all, and when a hedge is due.
-fn begin<'a>(rules: &Rules<'a>, promise: &Promise, timers: Timers) -> Stage<'a> {
-    match &rules.0 {
+#[inline]
+fn begin(rules: &Rules<'_>, promise: &Promise, timers: Timers) -> Stage {
+    let (hub, candidate, policy) = match &rules.0 {
         By::Alone(alone) => {
             let (clock, began) = Ticking::of(alone, timers);
             if alone.policy.hedge().is_none() && !promise.deadline(alone.policy).is_zero() {
-                let alone = alone.clone();
-                return Stage::Ahead(Ahead { alone, clock, began });
+                return Stage::Ahead(Ahead { clock, began });
             }
             let (hub, gate) = own_hub(alone, clock.shared(), began);
-            Stage::Driven(Driven::new(hub, Candidate::at(gate), *alone.policy, *promise))
+            (hub, Candidate::at(gate), alone.policy)
         }
         By::Shared {
             hub,
             candidate,
             policy,
-        } => Stage::Driven(Driven::new(Arc::clone(hub), *candidate, **policy, *promise)),
-    }
+        } => (Arc::clone(hub), *candidate, *policy),
+    };
+    Stage::Driven(Box::new(Driven::new(hub, candidate, *policy, *promise)))
 }
 
 /// An engine for one call, with a gate that bounds nothing.
@@ -183,17 +206,17 @@ fn own_hub(alone: &Alone<'_>, clock: Arc<dyn Clock>, began: Instant) -> (Arc<Hub
     (hub, gate)
 }
 
-impl Ahead<'_> {
+impl Ahead {
     /// When the first attempt of a call of this length is cut: what a permit would say.
-    fn cut_at(&self, length: Duration) -> Instant {
-        let total = self.alone.policy.timeouts().total().unwrap_or(Duration::MAX);
+    fn cut_at(&self, length: Duration, policy: &CallPolicy) -> Instant {
+        let total = policy.timeouts().total().unwrap_or(Duration::MAX);
         self.began.after(length.min(total))
     }
 
     /// The first attempt has ended without an answer: here the engine comes in.
-    fn met(&self, report: Report, promise: Promise) -> Driven {
-        let (hub, gate) = own_hub(&self.alone, self.clock.shared(), self.began);
-        let (policy, began) = (*self.alone.policy, self.began);
+    fn met(&self, alone: &Alone<'_>, report: Report, promise: Promise) -> Driven {
+        let (hub, gate) = own_hub(alone, self.clock.shared(), self.began);
+        let (policy, began) = (*alone.policy, self.began);
         let desk = Desk::new(Some(report));
         let (loops, mut log) = ((Arc::clone(&hub), desk.clone()), desk.clone());
         let driver = Box::pin(async move {
@@ -361,6 +384,7 @@ enum Ticking {
 
 impl Ticking {
     /// The clock, and when the call begins by it. A clock of its own begins with it, and so is read once.
+    #[inline]
     fn of(alone: &Alone<'_>, timers: Timers) -> (Self, Instant) {
         match (&alone.clock, timers) {
             (Some(clock), _) => (Self::Given(Arc::clone(clock)), clock.now()),
