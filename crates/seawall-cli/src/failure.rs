@@ -1,4 +1,4 @@
-use seawall::config::ConfigError;
+use seawall::config::ConfigErrors;
 use seawall_batch::BatchError;
 use std::fmt;
 use std::io;
@@ -13,7 +13,7 @@ pub(crate) enum Failure {
     /// What was typed cannot be right: the sentence says what to do.
     Usage(String),
     /// A file that was written cannot be right.
-    Config(ConfigError),
+    Config(ConfigErrors),
     /// The machine would not.
     Io(String),
     /// A key that is missing or cannot be sent.
@@ -74,8 +74,8 @@ impl fmt::Display for Failure {
     }
 }
 
-impl From<ConfigError> for Failure {
-    fn from(error: ConfigError) -> Self {
+impl From<ConfigErrors> for Failure {
+    fn from(error: ConfigErrors) -> Self {
         Self::Config(error)
     }
 }
