@@ -1,3 +1,4 @@
+use crate::talk::Talk;
 use seawall::config::ConfigErrors;
 use seawall_batch::BatchError;
 use std::fmt;
@@ -47,6 +48,24 @@ impl Failure {
             | io::ErrorKind::InvalidData
             | io::ErrorKind::InvalidFilename => Self::Usage(format!("{name}: {error}")),
             _ => Self::Io(format!("{name}: {error}")),
+        }
+    }
+
+    /// Says it on stderr: each error of a file by itself.
+    pub(crate) fn tell(&self, talk: Talk) {
+        match self {
+            Self::Config(errors) => {
+                for error in errors.iter() {
+                    talk.error(error);
+                }
+                let count = errors.count();
+                if count > 1 {
+                    talk.error(format_args!("{} has {count} errors", errors.first().file));
+                }
+            }
+            Self::Usage(_) | Self::Io(_) | Self::Key(_) | Self::Batch(_) | Self::Internal(_) => {
+                talk.error(self)
+            }
         }
     }
 

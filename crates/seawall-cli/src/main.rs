@@ -4,9 +4,11 @@
 //! usage, 3 money, 74 I/O, 77 credentials, 130 interrupted.
 
 mod batch;
+mod check;
 mod common;
 mod explain;
 mod failure;
+mod files;
 mod interrupts;
 mod mock;
 mod open_files;
@@ -40,6 +42,8 @@ enum Command {
     Explain(Box<explain::Args>),
     /// Answer every row of JSONL files, once each, resumable.
     Batch(Box<batch::Args>),
+    /// Whether a seawall.toml is right, and what holds where it says nothing.
+    Check(check::Args),
     /// A server that fails on purpose, to test clients against.
     Mock(Box<mock::Args>),
 }
@@ -50,6 +54,8 @@ Examples:
     seawall explain --path /v1/chat/completions --status 429 --header 'Retry-After: 12'
   Answer a file of prompts, whatever the provider does.
     seawall batch examples/humaneval.jsonl -o answers.jsonl --upstream mock:flaky
+  Is my file right, and what holds where it says nothing?
+    seawall check examples/seawall.toml --effective
   What does my client do when a server fails twice?
     seawall mock --route 'POST /v1/payments = 2x 503, 200'
 
@@ -62,10 +68,11 @@ fn main() -> ExitCode {
     let ended = match &cli.command {
         Command::Explain(args) => explain::run(args, cli.common),
         Command::Batch(args) => batch::run(args, cli.common),
+        Command::Check(args) => check::run(args, cli.common),
         Command::Mock(args) => mock::run(args, cli.common),
     };
     ended.unwrap_or_else(|failure| {
-        cli.common.talk().error(&failure);
+        failure.tell(cli.common.talk());
         failure.exit_code()
     })
 }

@@ -22,7 +22,7 @@ mod tests;
 mod text;
 mod types;
 
-pub use effective::{Layer, Origin, Setting};
+pub use effective::{Layer, Origin, Setting, Settings};
 pub use error::{ConfigError, ConfigErrors};
 pub use policy::PolicyConfig;
 pub use types::{
@@ -32,7 +32,7 @@ pub use types::{
 };
 
 use error::Fault;
-use reader::{Reader, Source};
+use reader::{Reader, Seen, Source};
 use seawall_core::policy::Policy;
 
 /// The longest file that is read: 1 MiB, a thousand times what one takes.
@@ -60,6 +60,7 @@ pub const FILE_BYTES_MAX: usize = 1 << 20;
 #[derive(Clone, Debug)]
 pub struct Config {
     source: Source,
+    seen: Vec<Seen>,
     /// `[policy]`: what holds for upstreams that say nothing else.
     pub policy: PolicyConfig,
     /// The upstreams, in order.
@@ -116,9 +117,10 @@ impl Config {
         self.source.error(Fault { span, message, help })
     }
 
-    /// Every value of an upstream's policy, or of `[policy]`, and where it comes from.
-    pub fn settings<'a>(&'a self, policy: &'a PolicyConfig) -> Vec<Setting<'a>> {
-        effective::settings(policy)
+    /// Every value that holds, table by table, and where it comes from: `[policy]`, then each upstream with the policy
+    /// that it has, then models, routes, `[serve]` and `[batch]` where they are written.
+    pub fn settings(&self) -> Vec<Settings<'_>> {
+        effective::all(self)
     }
 }
 

@@ -1,5 +1,6 @@
 use super::{Args, Fault};
 use crate::failure::Failure;
+use crate::files::read_at_most;
 use seawall_core::caller::CallerWord;
 use seawall_core::facts::{Headers, Replay};
 use seawall_core::policy::{Policy, Preset};
@@ -7,8 +8,6 @@ use seawall_core::profile::{Profile, Provider, RequestFacts};
 use seawall_core::time::{Duration, Wall};
 use seawall_core::verdict::Endpoint;
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 
 /// The largest file that is read as a body.
@@ -165,19 +164,6 @@ fn read_body(text: &OsStr) -> Result<Vec<u8>, Failure> {
         ));
     };
     read_at_most(Path::new(name), &format!("--body @{name}"), BODY_BYTES_MAX)
-}
-
-/// A file's bytes. Counted while they are read: a pipe or a device has no length to ask for.
-fn read_at_most(path: &Path, shown: &str, bytes_max: u64) -> Result<Vec<u8>, Failure> {
-    let failed = |error| Failure::io(shown, &error);
-    let file = File::open(path).map_err(failed)?;
-    let mut bytes = Vec::new();
-    file.take(bytes_max + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > bytes_max {
-        let message = format!("{shown}: longer than {bytes_max} bytes, which is the most that is read");
-        return Err(Failure::usage(message));
-    }
-    Ok(bytes)
 }
 
 #[expect(

@@ -1,12 +1,13 @@
-use super::PolicyConfig;
-use super::keys::{decimal, find};
+use super::{Config, PolicyConfig};
+
+use super::keys::{self, Takes, decimal, find};
+use super::reader::Seen;
 use super::types::Place;
 use seawall_core::policy::{
     Concurrency, DEFAULT_CONNECT, DEFAULT_FIRST_BYTE, DEFAULT_IDLE, INFERENCE_DEADLINE, INFERENCE_FIRST_BYTE,
     INFERENCE_IDLE, Jitter, LongHint, Mode, OnEmpty, OnOpen, Policy, Preset, Rates, STREAM_TOTAL,
 };
 use seawall_core::time::Duration;
-use std::fmt;
 
 /// One value of a policy that holds, and why it is that.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,25 +46,19 @@ pub enum Layer {
     /// `[policy]`.
     #[default]
     Policy,
-    /// The upstream's own.
+    /// The upstream's own policy.
     Upstream,
+    /// The table that the setting is of.
+    Own,
 }
 
-impl fmt::Display for Origin<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Default => f.write_str("default"),
-            Self::Preset(preset) => write!(f, "preset `{}`", preset.name()),
-            Self::Written { at, layer } => {
-                let whose = match layer {
-                    Layer::Policy => "[policy]",
-                    Layer::Upstream => "the upstream's own",
-                };
-                write!(f, "line {}, {whose}", at.line)
-            }
-            Self::Follows(key) => write!(f, "follows {}", key.trim_start_matches("policy.")),
-        }
-    }
+/// A table of a file, and every value that holds in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings<'a> {
+    /// What it is: `[policy]`, `upstream main`, `[serve]`.
+    pub table: String,
+    /// Its values, in the order of the reference.
+    pub settings: Vec<Setting<'a>>,
 }
 
 const NO_BOUND: &str = "no bound";
@@ -224,8 +219,73 @@ pub(super) fn shown(key: &str, policy: &Policy) -> String {
     show.map_or_else(String::new, |(_, show)| show(policy))
 }
 
+/// Every value of every table.
+pub(super) fn all(config: &Config) -> Vec<Settings<'_>> {
+    let mut all = vec![Settings {
+        table: "[policy]".to_owned(),
+        settings: of_policy(&config.policy),
+    }];
+    for upstream in &config.upstreams {
+        let mut settings = of_table(config, "upstream", &upstream.at);
+        settings.extend(of_policy(&upstream.policy));
+        let table = format!("upstream {}", upstream.name.value);
+        all.push(Settings { table, settings });
+    }
+    for model in &config.models {
+        let table = format!("model {}/{}", model.upstream.value, model.name.value);
+        let settings = of_table(config, "model", &model.at);
+        all.push(Settings { table, settings });
+    }
+    for (nth, route) in config.routes.iter().enumerate() {
+        let table = format!("route {}", nth + 1);
+        let settings = of_table(config, "route", &route.at);
+        all.push(Settings { table, settings });
+    }
+    for table in ["serve", "batch"] {
+        if let Some(seen) = config.seen.iter().find(|seen| seen.key.path == table) {
+            let (table, settings) = (format!("[{table}]"), of_table(config, table, &seen.at));
+            all.push(Settings { table, settings });
+        }
+    }
+    all
+}
+
+/// The values of a table that begins at this place: what was written, as it was, else the defaults.
+fn of_table<'a>(config: &'a Config, path: &str, at: &Place) -> Vec<Setting<'a>> {
+    let below = |key: &keys::Key| {
+        key.path
+            .strip_prefix(path)
+            .is_some_and(|rest| rest.starts_with('.'))
+    };
+    let mut settings = Vec::new();
+    for key in keys::all().filter(|key| below(key)) {
+        let is_here = |seen: &&Seen| seen.table == at.span.start && seen.key.path == key.path;
+        let mut places: Vec<&Place> = config.seen.iter().filter(is_here).map(|seen| &seen.at).collect();
+        places.dedup();
+        let is_group = matches!(key.takes, Takes::Table | Takes::Tables | Takes::Policy);
+        let values = match (places.is_empty(), is_group) {
+            // What is written in a group stands in the rows of its keys, and a policy is shown as it comes out.
+            (false, true) => Vec::new(),
+            (true, _) if key.table() != path || key.takes == Takes::Policy => Vec::new(),
+            (true, _) => vec![(key.default.to_owned(), Origin::Default)],
+            (false, false) => {
+                let layer = Layer::Own;
+                let written = |at: &'a Place| (config.source.written(at), Origin::Written { at, layer });
+                places.into_iter().map(written).collect()
+            }
+        };
+        settings.extend(values.into_iter().map(|(value, origin)| Setting {
+            key: key.path,
+            value,
+            origin,
+            note: String::new(),
+        }));
+    }
+    settings
+}
+
 /// Every value of a policy, in the order of the reference. What is off has no values of its own.
-pub(super) fn settings(config: &PolicyConfig) -> Vec<Setting<'_>> {
+fn of_policy(config: &PolicyConfig) -> Vec<Setting<'_>> {
     let policy = config.policy();
     let mut all = vec![Setting {
         key: "policy.preset",

@@ -1,6 +1,6 @@
 use super::error::{Fault, SHOWN_MAX};
 use super::types::{Later, NotEnforced, Place, Remark};
-use super::{ConfigError, ConfigErrors, FILE_BYTES_MAX, blot};
+use super::{ConfigError, ConfigErrors, FILE_BYTES_MAX, blot, keys};
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::sync::Arc;
@@ -84,6 +84,20 @@ impl Source {
         Place { line, column, span }
     }
 
+    /// What stands at a place, on one line, without secrets.
+    pub(super) fn written(&self, at: &Place) -> String {
+        let text = self.text.get(at.span.clone()).unwrap_or_default();
+        let known = self.secrets.iter().filter(|secret| at.span.start <= secret.start);
+        let known: Vec<Range<usize>> = known
+            .map(|secret| secret.start - at.span.start..secret.end - at.span.start)
+            .collect();
+        let words: Vec<String> = blot::line(text, &known)
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect();
+        words.join(" ")
+    }
+
     pub(super) fn error(&self, fault: Fault) -> ConfigError {
         let Fault { span, message, help } = fault;
         let Place { line, column, span } = self.place(span);
@@ -132,6 +146,24 @@ impl Source {
     }
 }
 
+/// A key that was read.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    /// Where the outermost table that it is in begins.
+    pub(super) table: usize,
+    pub(super) key: &'static keys::Key,
+    /// Its value.
+    pub(super) at: Place,
+}
+
+/// What was read of a file beside its values.
+pub(super) struct Found {
+    pub(super) source: Source,
+    pub(super) seen: Vec<Seen>,
+    pub(super) later: Vec<NotEnforced>,
+    pub(super) remarks: Vec<Remark>,
+}
+
 /// One file under way: its text, and what was found in it so far.
 pub(super) struct Reader<'a> {
     text: &'a str,
@@ -140,6 +172,7 @@ pub(super) struct Reader<'a> {
     /// Errors that are only counted.
     more: Cell<usize>,
     later: RefCell<Vec<NotEnforced>>,
+    seen: RefCell<Vec<Seen>>,
     remarks: RefCell<Vec<Remark>>,
 }
 
@@ -155,6 +188,7 @@ impl<'a> Reader<'a> {
             faults: RefCell::default(),
             more: Cell::new(0),
             later: RefCell::default(),
+            seen: RefCell::default(),
             remarks: RefCell::default(),
         })
     }
@@ -182,11 +216,24 @@ impl<'a> Reader<'a> {
     }
 
     /// Takes out what a whole file's reading found beside errors.
-    pub(super) fn found(&self) -> (Source, Vec<NotEnforced>, Vec<Remark>) {
+    pub(super) fn found(&self) -> Found {
         let (mut later, mut remarks) = (self.later.take(), self.remarks.take());
         later.sort_by_key(|later| later.at.span.start);
+        later.dedup();
         remarks.sort_by_key(|remark| remark.at.span.start);
-        (self.source.borrow().clone(), later, remarks)
+        let (source, seen) = (self.source.borrow().clone(), self.seen.take());
+        Found {
+            source,
+            seen,
+            later,
+            remarks,
+        }
+    }
+
+    /// Notes that a key is there.
+    pub(super) fn see(&self, table: usize, key: &'static keys::Key, span: Range<usize>) {
+        let at = self.place(span);
+        self.seen.borrow_mut().push(Seen { table, key, at });
     }
 
     pub(super) fn place(&self, span: Range<usize>) -> Place {

@@ -14,6 +14,8 @@ const LIST_MAX: usize = 1_000;
 /// every error.
 pub(super) struct Section<'s> {
     pub(super) reader: &'s Reader<'s>,
+    /// Where the outermost table that this is or is in begins.
+    root: usize,
     /// The table's path in [`keys`]; `""` is the file.
     path: &'static str,
     /// What errors call the table.
@@ -35,6 +37,7 @@ impl<'s> Section<'s> {
     ) -> Self {
         let mut section = Self {
             reader,
+            root: span.start,
             path,
             shown,
             table,
@@ -98,6 +101,7 @@ impl<'s> Section<'s> {
             .find(|key| key.name() == name)
             .expect("every key that is read is in the table of keys");
         let (written, value) = self.table.get_key_value(name)?;
+        self.reader.see(self.root, key, value.span());
         // The outermost table that nothing obeys stands for all that is in it.
         if let (Held::Later(missing), Held::Today) = (key.held, self.holds()) {
             let value = "";
@@ -388,7 +392,7 @@ impl<'s> Section<'s> {
             }
             _ => (key.path, format!("[{}]", key.path)),
         };
-        Some(Section::new(self.reader, path, shown, table, value.span()))
+        Some(self.below(Section::new(self.reader, path, shown, table, value.span())))
     }
 
     /// The list of tables below this key.
@@ -404,9 +408,18 @@ impl<'s> Section<'s> {
             .filter_map(|value| {
                 let table = value.get_ref().as_table().or_else(|| self.expected(key, value))?;
                 let shown = format!("[[{}]]", key.path);
-                Some(Section::new(self.reader, key.path, shown, table, value.span()))
+                let section = Section::new(self.reader, key.path, shown, table, value.span());
+                Some(self.below(section))
             })
             .collect()
+    }
+
+    /// A section of this one, which counts as part of the same outermost table.
+    fn below(&self, mut section: Section<'s>) -> Section<'s> {
+        if !self.path.is_empty() {
+            section.root = self.root;
+        }
+        section
     }
 
     /// As much of a list as anybody writes; more is an error.

@@ -80,17 +80,18 @@ pub(super) fn read<'s>(reader: &'s Reader<'s>, document: &'s Spanned<DeTable<'s>
         .section("batch")
         .map(|table| batch(&table, &names))
         .unwrap_or_default();
-    let (source, not_enforced, remarks) = reader.found();
+    let found = reader.found();
     Config {
-        source,
+        source: found.source,
+        seen: found.seen,
         policy,
         upstreams,
         models,
         routes,
         serve,
         batch,
-        not_enforced,
-        remarks,
+        not_enforced: found.later,
+        remarks: found.remarks,
     }
 }
 
