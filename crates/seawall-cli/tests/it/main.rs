@@ -1,6 +1,7 @@
 //! The program, run as users run it.
 
 mod batch;
+mod check;
 mod common;
 mod docs;
 mod explain;

@@ -40,8 +40,8 @@ const NAMES: [&str; 7] = [
     "api_key",
     "apikey",
 ];
-/// The last part of a name that says where a secret is, or is its hash.
-const POINTERS: [&str; 5] = ["env", "file", "header", "token_hash", "hash"];
+/// The last part of a name that says where a secret is.
+const POINTERS: [&str; 3] = ["env", "file", "header"];
 /// How far before a value its name is looked for.
 const NAME_BYTES_MAX: usize = 256;
 /// A shorter word is no key of anybody.
@@ -89,15 +89,21 @@ fn words(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     })
 }
 
-/// A user name and password between `//` and `@`.
+/// A user name and password between `//` and `@`; also where the `@` is missing, and what stands after the `:` is no
+/// port.
 fn in_addresses(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     text.match_indices("//").filter_map(move |(at, slashes)| {
         let start = at + slashes.len();
         let end = text[start..]
             .find(['/', '"', '\'', ' '])
             .map_or(text.len(), |end| start + end);
-        let at_sign = text[start..end].rfind('@')?;
-        Some(start..start + at_sign)
+        let authority = &text[start..end];
+        if let Some(at_sign) = authority.rfind('@') {
+            return Some(start..start + at_sign);
+        }
+        let (name, port) = authority.split_once(':')?;
+        let is_port = port.bytes().all(|byte| byte.is_ascii_digit());
+        (!is_port && !name.starts_with('[')).then_some(start..end)
     })
 }
 

@@ -325,20 +325,26 @@ fn note(key: &str, config: &PolicyConfig) -> String {
         return String::new();
     };
     let deadline = call.deadline();
-    let lowered: Vec<String> = [("", plain), ("inference ", inference)]
-        .into_iter()
-        .filter(|(_, length)| *length > deadline && call.deadline_written())
-        .map(|(whose, length)| format!("{whose}{length}"))
-        .collect();
-    match lowered.as_slice() {
-        [] => String::new(),
-        [one] if plain == inference => format!("lowered from {one} to the deadline"),
-        all => format!("lowered from {} to the deadline", all.join(" and ")),
+    if !call.deadline_written() || inference.max(plain) <= deadline {
+        return String::new();
     }
+    let from = match (plain > deadline, plain == inference) {
+        (true, true) => plain.to_string(),
+        (true, false) => format!("{plain} and inference {inference}"),
+        (false, _) => format!("inference {inference}"),
+    };
+    format!("lowered from {from} to the deadline")
 }
 
+/// A length of time, exactly: those of a minute and more are printed in whole seconds elsewhere.
 fn time(length: Duration) -> String {
-    format!("\"{length}\"")
+    let nanos = length.as_nanos();
+    match nanos {
+        60_000_000_000.. if nanos.is_multiple_of(1_000_000_000) => format!("\"{length}\""),
+        60_000_000_000.. if nanos.is_multiple_of(1_000_000) => format!("\"{}ms\"", nanos / 1_000_000),
+        60_000_000_000.. => format!("\"{nanos}ns\""),
+        _ => format!("\"{length}\""),
+    }
 }
 
 /// A length, and another for inference where it differs.

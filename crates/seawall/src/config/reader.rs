@@ -10,6 +10,8 @@ use toml::de::{DeString, DeTable, DeValue};
 pub(super) type Key<'i> = Spanned<DeString<'i>>;
 pub(super) type Value<'i> = Spanned<DeValue<'i>>;
 
+/// How far around a fault its line is looked at, in bytes.
+const NEAR_BYTES: usize = 4_096;
 /// The longest part of a line that an error quotes, in characters.
 const QUOTED_CHARS_MAX: usize = 120;
 
@@ -109,41 +111,72 @@ impl Source {
         let stop = self
             .text
             .floor_char_boundary(span.end.clamp(start, end.max(start)));
-        let secrets: Vec<Range<usize>> = self
-            .secrets
-            .iter()
-            .filter(|secret| secret.start < end && secret.end > begin)
-            .map(|secret| secret.start.saturating_sub(begin)..secret.end - begin)
-            .collect();
-        let whole = blot::line(self.text[begin..end].trim_end_matches('\r'), &secrets);
+        let (from, near) = self.near(begin..end, start);
+        let before = self.text[from..start].chars().count();
         // A fault near the end of a long line keeps some of what stands before it.
-        let skipped = (column - 1).saturating_sub(QUOTED_CHARS_MAX / 2);
-        let clean = |c: char| {
-            if c.is_control() && c != '\t' {
-                '\u{fffd}'
-            } else {
-                c
-            }
-        };
+        let is_long = from > begin || near.chars().nth(QUOTED_CHARS_MAX).is_some();
+        let kept = if is_long { QUOTED_CHARS_MAX / 2 } else { before };
+        let skipped = before.saturating_sub(kept);
+        let width = self.text[start..stop].chars().take(QUOTED_CHARS_MAX / 2).count();
         ConfigError {
             file: self.file.to_string(),
             line,
             column,
-            width: self.text[start..stop]
-                .chars()
-                .count()
-                .clamp(1, QUOTED_CHARS_MAX / 2),
-            text: whole
-                .chars()
-                .skip(skipped)
-                .take(QUOTED_CHARS_MAX)
-                .map(clean)
-                .collect(),
+            width: width.max(1),
+            text: clipped(&near, skipped),
             message,
             help,
-            before: column - 1 - skipped,
+            before: before - skipped,
         }
     }
+
+    /// What stands around a fault in its line, and where that begins, without secrets. A line of a megabyte is not looked
+    /// through for each of its faults.
+    fn near(&self, line: Range<usize>, fault: usize) -> (usize, String) {
+        let from = self
+            .text
+            .floor_char_boundary(fault.saturating_sub(NEAR_BYTES).max(line.start));
+        let to = self.text.floor_char_boundary((fault + NEAR_BYTES).min(line.end));
+        let text = self.text[from..to].trim_end_matches('\r');
+        let here = self
+            .secrets
+            .iter()
+            .filter(|secret| secret.start < to && secret.end > from);
+        let mut secrets: Vec<Range<usize>> = here
+            .map(|secret| secret.start.saturating_sub(from)..secret.end - from)
+            .collect();
+        if from > line.start {
+            // Who knows what the word is whose beginning is not in sight.
+            secrets.push(0..text.find([' ', '"', '\'']).unwrap_or(text.len()));
+        }
+        (from, blot::line(text, &secrets))
+    }
+}
+
+/// As much of a line as an error shows, with a mark where more stands before or after.
+fn clipped(line: &str, skipped: usize) -> String {
+    let clean = |c: char| {
+        if c.is_control() && c != '\t' {
+            '\u{fffd}'
+        } else {
+            c
+        }
+    };
+    let mut shown: Vec<char> = line
+        .chars()
+        .skip(skipped)
+        .take(QUOTED_CHARS_MAX)
+        .map(clean)
+        .collect();
+    if skipped > 0
+        && let Some(first) = shown.first_mut()
+    {
+        *first = '…';
+    }
+    if line.chars().nth(skipped + QUOTED_CHARS_MAX).is_some() {
+        shown.push('…');
+    }
+    shown.into_iter().collect()
 }
 
 /// A key that was read.
@@ -199,14 +232,40 @@ impl<'a> Reader<'a> {
         let faults = broken.iter().map(|error| Fault {
             span: error.span().unwrap_or(0..0),
             message: error.message().trim_end_matches('.').replace('\n', ", "),
-            help: String::new(),
+            help: self.advice(error.message(), error.span()),
         });
         let mut faults: Vec<Fault> = faults.collect();
+        for fault in faults.iter().filter(|fault| fault.message.contains("multi-line")) {
+            // What a text over several lines is the value of stands out of sight, and so does whether it is a secret.
+            let line = self
+                .text
+                .get(..fault.span.start)
+                .and_then(|before| before.rfind('\n'))
+                .map_or(0, |at| at + 1);
+            self.secret(line..fault.span.end.max(line));
+        }
         // One slip makes several complaints on its line; the first is about the slip.
         faults.sort_by_key(|fault| fault.span.start);
         let source = self.source.borrow();
         faults.dedup_by_key(|fault| source.line(fault.span.start));
         ConfigErrors::of(&source, faults, 0).map_or(Ok(document), Err)
+    }
+
+    /// What to do about a mistake of TOML.
+    fn advice(&self, message: &str, span: Option<Range<usize>>) -> String {
+        let here = span
+            .and_then(|span| self.text.get(span.start..))
+            .unwrap_or_default();
+        let advice = if message.contains("duplicate key") {
+            "a key stands in its table once, and a table in its file; join the two, or take one out"
+        } else if message.contains("must be quoted") {
+            "put the text in quotes"
+        } else if here.starts_with(':') {
+            "a key and its value are joined by `=`"
+        } else {
+            ""
+        };
+        advice.to_owned()
     }
 
     /// What was read, if nothing in the file was wrong.
@@ -306,7 +365,7 @@ pub(super) fn nearest<'k>(given: &str, known: &[&'k str]) -> Option<&'k str> {
 }
 
 /// How many letters must be put in, taken out, changed or swapped with their neighbour.
-fn distance(one: &str, two: &str) -> usize {
+pub(super) fn distance(one: &str, two: &str) -> usize {
     let one: Vec<char> = one.to_lowercase().chars().take(64).collect();
     let two: Vec<char> = two.chars().take(64).collect();
     let mut rows = vec![(0..=two.len()).collect::<Vec<_>>()];

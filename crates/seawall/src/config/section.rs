@@ -10,6 +10,26 @@ use toml::de::{DeTable, DeValue};
 /// The longest list: each entry is looked at beside all others.
 const LIST_MAX: usize = 1_000;
 
+/// What others call our keys.
+const OTHER_NAMES: [(&str, &str); 16] = [
+    ("url", "base_url"),
+    ("endpoint", "base_url"),
+    ("host", "base_url"),
+    ("api_base", "base_url"),
+    ("api_key", "credential"),
+    ("apikey", "credential"),
+    ("key", "credential"),
+    ("token", "credential"),
+    ("type", "provider"),
+    ("attempts", "retries"),
+    ("multiplier", "factor"),
+    ("timeout", "timeouts"),
+    ("circuit_breaker", "breaker"),
+    ("rate_limit", "limits"),
+    ("rpm", "requests_per_minute"),
+    ("tpm", "tokens_per_minute"),
+];
+
 /// One table of a file, with typed reads. What is wrong is told to the reader, and reads as absent; so one pass finds
 /// every error.
 pub(super) struct Section<'s> {
@@ -48,7 +68,9 @@ impl<'s> Section<'s> {
         for (key, value) in table {
             if !known.contains(&key.get_ref().as_ref()) {
                 section.unknown(key, value, &known);
-                section.misspelt.extend(nearest(key.get_ref(), &known));
+                if !reader.is_full() {
+                    section.misspelt.extend(nearest(key.get_ref(), &known));
+                }
             }
         }
         section
@@ -67,19 +89,10 @@ impl<'s> Section<'s> {
             self.shown,
             suggestion(&given, known)
         );
-        // A key of another table was put into the wrong one.
-        let elsewhere = match nearest(&given, known) {
-            Some(_) => None,
-            None => keys::all().find(|key| key.name() == given && !key.table().is_empty()),
+        let help = match nearest(&given, known) {
+            Some(_) => String::new(),
+            None => elsewhere(&given, known),
         };
-        let help = elsewhere.map_or_else(String::new, |key| {
-            format!(
-                "`{given}` is a key of [{}]: {} = {}",
-                key.table(),
-                key.path,
-                key.example
-            )
-        });
         self.reader.error(key.span(), message, help);
     }
 
@@ -130,7 +143,7 @@ impl<'s> Section<'s> {
         }
         let message = format!("{} has no `{name}`, which it must have", self.shown);
         self.reader
-            .error(self.span(), message, format!("write {name} = {}", key.example));
+            .error(self.span(), message, format!("write {name} = {}", sample(key)));
     }
 
     pub(super) fn length(&self, name: &str) -> Option<Written<Duration>> {
@@ -156,8 +169,12 @@ impl<'s> Section<'s> {
     ) -> Option<Written<Duration>> {
         let text = value.get_ref().as_str().or_else(|| self.expected(key, value))?;
         let Some(length) = length(text) else {
+            let or_word = match key.takes {
+                Takes::Either([_, word]) => format!(", or {}", word.expected()),
+                _ => String::new(),
+            };
             let message = format!(
-                "\"{}\": a length of time needs a unit: 500ms, 30s, 2m or 1h30m",
+                "\"{}\": a length of time needs a unit: 500ms, 30s, 2m or 1h30m{or_word}",
                 shown(text)
             );
             self.reader.error(value.span(), message, example(key));
@@ -318,6 +335,11 @@ impl<'s> Section<'s> {
         found.map(|(_, meaning)| self.written(key, value, *meaning))
     }
 
+    /// A text that is there, whatever is wrong with it.
+    pub(super) fn raw_text(&self, name: &str) -> Option<&'s str> {
+        self.table.get(name)?.get_ref().as_str()
+    }
+
     pub(super) fn is_word(&self, name: &str, word: &str) -> bool {
         self.table.get(name).and_then(|value| value.get_ref().as_str()) == Some(word)
     }
@@ -452,6 +474,27 @@ impl<'s> Section<'s> {
     }
 }
 
+/// What to do about a key that is near none of its table's.
+fn elsewhere(given: &str, known: &[&str]) -> String {
+    let meant = OTHER_NAMES.iter().find(|(other, _)| *other == given);
+    if let Some((_, meant)) = meant.filter(|(_, meant)| known.contains(meant)) {
+        let key = keys::all()
+            .find(|key| key.name() == *meant)
+            .map_or("", |key| key.example);
+        return format!("write {meant} = {key}");
+    }
+    let given = meant.map_or(given, |(_, meant)| meant);
+    let places: Vec<String> = keys::all()
+        .filter(|key| key.name() == given && !key.table().is_empty())
+        .map(|key| format!("[{}]", key.table()))
+        .collect();
+    match places.as_slice() {
+        [] => String::new(),
+        [one] => format!("`{given}` is a key of {one}"),
+        some => format!("`{given}` is a key of {}", some.join(", ")),
+    }
+}
+
 /// A setting as policies call it: without the table that all have.
 fn setting(key: &keys::Key) -> &'static str {
     key.path.strip_prefix("policy.").unwrap_or(key.path)
@@ -466,8 +509,16 @@ fn example(key: &keys::Key) -> String {
     }
 }
 
+/// An example to write; that of a hash would be taken over as it is.
+fn sample(key: &keys::Key) -> &'static str {
+    match key.takes {
+        Takes::Text(keys::Text::Hash) => "\"sha256:…\"",
+        _ => key.example,
+    }
+}
+
 fn or_default(key: &keys::Key) -> String {
-    format!("without it, {} holds", key.default)
+    format!("the default is {}", key.default)
 }
 
 /// The first of several things that a key takes; for the others the key's reader has looked.

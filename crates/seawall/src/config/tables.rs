@@ -9,7 +9,7 @@ use super::{Config, Layer, route, text};
 use seawall_core::classify::{Class, Override};
 use seawall_core::policy::Concurrency;
 use seawall_core::profile::Provider;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::DeTable;
@@ -45,8 +45,11 @@ pub(super) fn read<'s>(reader: &'s Reader<'s>, document: &'s Spanned<DeTable<'s>
     let file = file(reader, document);
     let mut ground = Draft::default();
     let policy = policy(&file, &mut ground);
-    let upstreams: Vec<UpstreamConfig> = file
-        .sections("upstream")
+    let tables = file.sections("upstream");
+    // Of broken upstreams, too: what refers to one is right.
+    let names: BTreeSet<&str> = tables.iter().filter_map(|table| table.raw_text("name")).collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    let upstreams: Vec<UpstreamConfig> = tables
         .iter()
         .filter_map(|table| upstream(table, &ground))
         .collect();
@@ -56,10 +59,6 @@ pub(super) fn read<'s>(reader: &'s Reader<'s>, document: &'s Spanned<DeTable<'s>
         "upstream",
     );
     alone(reader, &upstreams);
-    let names: Vec<&str> = upstreams
-        .iter()
-        .map(|upstream| upstream.name.value.as_str())
-        .collect();
     let models: Vec<ModelConfig> = file
         .sections("model")
         .iter()

@@ -1,3 +1,8 @@
+mod hostile;
+mod keys;
+mod page;
+mod whole;
+
 use super::*;
 use expect_test::{Expect, expect};
 use seawall_core::policy::{Concurrency, Jitter, LongHint, Mode, OnEmpty, OnOpen, Preset};
@@ -239,7 +244,7 @@ fn an_error_says_what_was_expected() {
               |
             2 | retries = 5000000000
               |           ^^^^^^^^^^
-              = without it, 5 holds"#]],
+              = the default is 5"#]],
     );
     check_error(
         "[policy]\nretries = \"3\"\n",
@@ -297,10 +302,11 @@ fn an_error_says_what_was_expected() {
     check_error(
         "[policy]\nretries = 1\nretries = 2\n",
         expect![[r#"
-        seawall.toml:3:1: duplicate key
-          |
-        3 | retries = 2
-          | ^^^^^^^"#]],
+            seawall.toml:3:1: duplicate key
+              |
+            3 | retries = 2
+              | ^^^^^^^
+              = a key stands in its table once, and a table in its file; join the two, or take one out"#]],
     );
 }
 
@@ -314,7 +320,7 @@ fn an_error_of_the_policy_stands_where_it_was_written() {
               |
             2 | retries = 1000
               |           ^^^^
-              = without it, 5 holds"#]],
+              = the default is 5"#]],
     );
     check_error(
         "[policy]\ndeadline = \"10s\"\n[policy.timeouts]\nfirst_byte = \"20s\"\n",
@@ -376,5 +382,3 @@ fn what_is_not_there_yet_is_refused() {
               = take it out to run without it"#]],
     );
 }
-
-mod whole;

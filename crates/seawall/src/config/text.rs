@@ -46,7 +46,7 @@ pub(super) fn fault(kind: Text, text: &str) -> Option<(String, &'static str)> {
         ),
         Text::Hash if !is_hash(text) => wrong(
             "this is no hash of a token",
-            "write \"sha256:\" and its 64 hexadecimal digits; a token itself never stands in this file",
+            "write \"sha256:\" and the 64 digits that `printf %s TOKEN | sha256sum` prints; a token itself never stands in this file",
         ),
         Text::Target => {
             let (upstream, model) = text.split_once('/').unwrap_or((text, "any"));

@@ -51,13 +51,12 @@ pub struct Later {
 
 impl fmt::Display for Later {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_table = matches!(
-            keys::find(self.key).map(|key| key.takes),
-            Some(keys::Takes::Table | keys::Takes::Tables)
-        );
-        match (self.value, is_table && !self.key.contains('.')) {
-            ("", true) => write!(f, "[{}]", self.key),
-            ("", false) => write!(f, "`{}`", self.key),
+        let takes = keys::find(self.key).map(|key| key.takes);
+        let is_top = !self.key.contains('.');
+        match (self.value, takes) {
+            ("", Some(keys::Takes::Tables)) if is_top => write!(f, "[[{}]]", self.key),
+            ("", Some(keys::Takes::Table)) if is_top => write!(f, "[{}]", self.key),
+            ("", _) => write!(f, "`{}`", self.key),
             (value, _) => write!(f, "`{} = \"{value}\"`", self.key),
         }
     }

@@ -12,7 +12,7 @@ fn check_error(text: &str, expected: Expect) {
 /// An upstream that others can be written around.
 const MAIN: &str = "[[upstream]]\nname = \"main\"\nbase_url = \"https://api.example.com/v1\"\n";
 
-const WHOLE: &str = r#"
+pub(super) const WHOLE: &str = r#"
 [policy]
 preset = "default"
 retries = 5
@@ -195,5 +195,204 @@ fn every_key_of_the_whole_file_reaches_its_field() {
     assert_eq!(
         batch.progress.as_ref().map(|it| it.value),
         Some(ProgressForm::Json)
+    );
+}
+
+#[test]
+fn what_nothing_obeys_yet_is_told_once_for_each_table() {
+    // A setting that is accepted in silence and does nothing is a promise broken.
+    let config = Config::parse("f", WHOLE).expect("a right file");
+    let told: Vec<String> = config
+        .not_enforced
+        .iter()
+        .map(|later| format!("{}: {}", later.at.line, later.what))
+        .collect();
+    expect![[r#"
+        12: `upstream.quota`
+        13: `upstream.parent`
+        14: `upstream.dedup`
+        15: `upstream.idempotency`
+        22: `upstream.provider = "seawall"`
+        24: `upstream.parent`
+        26: [[model]]
+        33: [[route]]
+        46: [serve]
+        66: `batch.rpm`
+        67: `batch.tpm`
+        68: `batch.max_cost`
+        69: `batch.ordered`
+        71: `batch.auto_id`
+        72: `batch.dedupe`
+        73: `batch.spool`
+        78: `batch.journal`
+        79: `batch.schema`
+        80: `batch.report`"#]]
+    .assert_eq(&told.join("\n"));
+    let slow = "[policy.breaker]\nslow_call = { over = '2s' }\nramp = '10s'\n[policy.hedge]\nafter = 'p95'\nat_most = 0.05";
+    let config = Config::parse("f", slow).expect("a right file");
+    let told: Vec<String> = config
+        .not_enforced
+        .iter()
+        .map(|later| later.what.to_string())
+        .collect();
+    expect![[r#"
+        `policy.breaker.slow_call`
+        `policy.breaker.ramp`
+        `policy.hedge.after = "p95"`
+        `policy.hedge.at_most`"#]]
+    .assert_eq(&told.join("\n"));
+    // And what is told as not obeyed must not change what is obeyed.
+    assert_eq!(
+        *config.policy.policy(),
+        Policy::preset(seawall_core::policy::Preset::Default)
+    );
+    let slow = config.policy.slow_call.expect("it is kept");
+    assert_eq!((slow.value.over.as_secs(), slow.value.rate_per_mille), (2, 500));
+    assert_eq!(
+        config.policy.hedge_after.map(|after| after.value),
+        Some(HedgeAfter::P95)
+    );
+}
+
+#[test]
+fn an_upstreams_own_policy_stands_over_the_common_one() {
+    // One that starts anew forgets what the file says for all; one that changes the common one changes its neighbours.
+    let text = format!(
+        "[policy]\nretries = 4\nbackoff = {{ base = '100ms' }}\nbudget = 'off'\n{MAIN}policy = {{ backoff = {{ cap = '1s' }} }}\n\
+         [[upstream]]\nname = 'anew'\nbase_url = 'http://a'\npolicy = {{ preset = 'interactive', budget = {{ ratio = 0.2 }} }}\n\
+         [[upstream]]\nname = 'again'\nbase_url = 'http://a'\npolicy = {{ budget = {{}} }}\n"
+    );
+    let config = Config::parse("f", &text).expect("a right file");
+    let policy = |name: &str| *config.upstream(name).expect("it is there").policy.policy();
+    let (main, anew, again) = (policy("main"), policy("anew"), policy("again"));
+    assert_eq!((main.call.retries(), main.gate.budget()), (4, None));
+    assert_eq!(main.call.backoff().base().as_millis(), 100);
+    assert_eq!(main.call.backoff().cap().as_millis(), 1_000);
+    // A preset is a new ground: nothing of [policy] holds on it.
+    assert_eq!(
+        (anew.call.retries(), anew.call.backoff().base().as_millis()),
+        (2, 500)
+    );
+    assert_eq!(
+        anew.gate.budget().map(|budget| budget.ratio_per_mille()),
+        Some(200)
+    );
+    assert!(again.gate.budget().is_some());
+    let common = config.policy.policy();
+    assert_eq!(
+        (common.call.backoff().cap().as_secs(), common.gate.budget()),
+        (30, None)
+    );
+}
+
+#[test]
+fn every_value_says_where_it_comes_from() {
+    // A figure without its source is one more thing to search for.
+    let text = format!(
+        "[policy]\npreset = 'interactive'\ndeadline = '3s'\nbackoff = {{ base = '2s' }}\n{MAIN}policy = {{ retries = 1 }}\n"
+    );
+    let config = Config::parse("f", &text).expect("a right file");
+    let of = |key: &str| {
+        let main = &config.upstream("main").expect("it is there").policy;
+        match main.origin(key) {
+            Origin::Written { at, layer } => format!("{}:{} {layer:?}", at.line, at.column),
+            other => format!("{other:?}"),
+        }
+    };
+    assert_eq!(of("policy.retries"), "8:22 Upstream");
+    assert_eq!(of("policy.deadline"), "3:12 Policy");
+    assert_eq!(of("policy.backoff.min"), "Follows(\"policy.backoff.base\")");
+    assert_eq!(of("policy.backoff.cap"), "Default");
+    assert_eq!(of("policy.hints.max"), "Preset(Interactive)");
+    let settings = config.settings();
+    let [_, main] = &settings[..] else {
+        panic!("[policy] and one upstream");
+    };
+    let first_byte = main
+        .settings
+        .iter()
+        .find(|setting| setting.key == "policy.timeouts.first_byte");
+    let first_byte = first_byte.expect("it is shown");
+    assert_eq!(first_byte.value, "\"3s\"");
+    assert_eq!(
+        first_byte.note,
+        "lowered from 1m and inference 5m to the deadline"
+    );
+    let connect = main
+        .settings
+        .iter()
+        .find(|setting| setting.key == "policy.timeouts.connect");
+    assert_eq!(
+        connect.map(|it| it.note.as_str()),
+        Some("lowered from 5s to the deadline")
+    );
+}
+
+#[test]
+fn every_value_of_the_engine_is_shown() {
+    // A preset that differs where nothing is shown differs in secret.
+    let config = Config::parse("f", "").expect("a right file");
+    let shown: Vec<&str> = config.settings()[0]
+        .settings
+        .iter()
+        .map(|setting| setting.key)
+        .collect();
+    for key in keys::all().filter(|key| key.path.starts_with("policy.")) {
+        let is_group = matches!(
+            key.takes,
+            keys::Takes::Table | keys::Takes::Either([keys::Takes::Table, ..])
+        );
+        let is_part = key.table() == "policy.backoff.jitter" || key.table() == "policy.breaker.slow_call";
+        let is_held = key.holds() == keys::Held::Today;
+        assert_eq!(
+            shown.contains(&key.path),
+            !is_group && !is_part && is_held,
+            "{}",
+            key.path
+        );
+    }
+}
+
+#[test]
+fn a_shared_name_that_nobody_shares_is_remarked_on() {
+    // `quota = "temm"` shares nothing, and cools the team's other upstreams never.
+    let upstream = |name: &str, quota: &str| {
+        format!("[[upstream]]\nname = '{name}'\nbase_url = 'http://a'\nquota = '{quota}'\n")
+    };
+    let text = [
+        upstream("a", "team"),
+        upstream("b", "team"),
+        upstream("c", "taem"),
+        upstream("d", "other"),
+    ]
+    .concat();
+    let config = Config::parse("f", &text).expect("a right file");
+    let remarks: Vec<(usize, &str)> = config
+        .remarks
+        .iter()
+        .map(|remark| (remark.at.line, remark.text.as_str()))
+        .collect();
+    assert_eq!(
+        remarks,
+        [(12, "no other upstream has the quota `taem`; `team` is shared")]
+    );
+}
+
+#[test]
+fn a_name_that_a_broken_upstream_has_is_known() {
+    // One mistake must not make ten errors.
+    check_error(
+        "[[upstream]]\nname = 'main'\nbase_url = 3\n[[route]]\nto = ['main', 'mein']\n",
+        expect![[r#"
+            seawall.toml:3:12: expected a text in quotes, found an integer
+              |
+            3 | base_url = 3
+              |            ^
+              = write it as in base_url = "https://api.example.com/v1"
+
+            seawall.toml:5:15: no upstream is called `mein`; the nearest known is `main`
+              |
+            5 | to = ['main', 'mein']
+              |               ^^^^^^"#]],
     );
 }
