@@ -8,6 +8,7 @@ mod explain;
 mod keys;
 mod mock;
 mod watched;
+mod written;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -8,6 +8,7 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::uri::{PathAndQuery, Scheme};
 use http::{Method, Request, Uri};
 use http_body_util::Full;
+use seawall_core::profile::Provider;
 
 use super::versions::Versions;
 
@@ -59,6 +60,22 @@ impl Secret {
     /// As [`Secret::new`].
     pub fn bearer(token: &str) -> Result<Self, RequestError> {
         Self::new(format!("Bearer {token}"))
+    }
+
+    /// A token in the header that this provider asks for.
+    ///
+    /// # Errors
+    /// As [`Secret::new`].
+    pub fn for_provider(provider: Provider, token: &str) -> Result<(HeaderName, Self), RequestError> {
+        let own = |header| Ok((HeaderName::from_static(header), Self::new(token)?));
+        match provider {
+            Provider::Anthropic => own("x-api-key"),
+            Provider::Azure => own("api-key"),
+            Provider::Gemini => own("x-goog-api-key"),
+            Provider::OpenAi | Provider::Groq | Provider::Stripe | Provider::GitHub | Provider::Generic => {
+                Ok((header::AUTHORIZATION, Self::bearer(token)?))
+            }
+        }
     }
 
     /// The value as a header, marked as sensitive: the one way in which a secret leaves.

@@ -1,0 +1,206 @@
+//! What a `seawall.toml` says of a batch: where its rows go, by which policy, and defaults of its arguments.
+//!
+//! What can go wrong: a setting that is read and not obeyed spends money that it was meant to bound, and one that is
+//! read where nobody looked for it changes a run in secret. So the file is read where it was named, or where a bare name
+//! must be looked up; what was typed stands before what was written; and a setting of policy or batch that nothing
+//! obeys yet is refused.
+
+use super::{Args, Showing};
+use crate::failure::Failure;
+use crate::files::{read_at_most, read_config};
+use http::Uri;
+use seawall::config::{
+    Config, ConfigErrors, Credential, NotEnforced, PolicyConfig, ProgressForm, Speaks, UpstreamConfig,
+    Written,
+};
+use seawall::http::Secret;
+use seawall::upstream::UpstreamBuilder;
+use seawall_core::profile::Provider;
+use std::path::Path;
+
+/// The file where none is named.
+const FILE: &str = "seawall.toml";
+/// The longest file with a key: what is longer is another file.
+const KEY_BYTES_MAX: u64 = 64 * 1024;
+
+/// A batch's part of a file.
+pub(super) struct FromFile {
+    config: Config,
+    upstream: Option<UpstreamConfig>,
+}
+
+impl FromFile {
+    /// The file that the arguments name, or that the name of their upstream needs; and the arguments with its defaults.
+    pub(super) fn read(args: &Args) -> Result<(Option<Self>, Args), Failure> {
+        let named = args.upstream.as_deref().filter(|to| is_name(to));
+        let path = match (&args.config, named) {
+            (Some(path), _) => path.as_path(),
+            (None, Some(name)) if !Path::new(FILE).exists() => {
+                return Err(Failure::usage(format!(
+                    "--upstream {name}: this is no address, and there is no {FILE} here that has an upstream of this \
+                     name; write https://… or mock:flaky, or name the file by --config"
+                )));
+            }
+            (None, Some(_)) => Path::new(FILE),
+            (None, None) => return Ok((None, args.clone())),
+        };
+        let config = read_config(path)?;
+        obeyed(&config)?;
+        let mut args = args.clone();
+        defaults(&mut args, &config);
+        let upstream = match args.upstream.as_deref().filter(|to| is_name(to)) {
+            Some(name) => Some(upstream(&config, name)?),
+            None => None,
+        };
+        if let Some(upstream) = &upstream {
+            args.provider = args
+                .provider
+                .or_else(|| Some(dialect(upstream)?.name().to_owned()));
+            args.upstream = Some(upstream.base_url.value.clone());
+        }
+        Ok((Some(Self { config, upstream }), args))
+    }
+
+    /// The policy that holds: the upstream's own over `[policy]`, or `[policy]` for rows that go elsewhere.
+    pub(super) fn policy(&self) -> &PolicyConfig {
+        self.upstream
+            .as_ref()
+            .map_or(&self.config.policy, |upstream| &upstream.policy)
+    }
+
+    /// Name, classification and key of the upstream that was named.
+    pub(super) fn describe(&self, builder: UpstreamBuilder, args: &Args) -> Result<UpstreamBuilder, Failure> {
+        let Some(upstream) = &self.upstream else {
+            return Ok(builder);
+        };
+        let builder = builder
+            .name(&upstream.name.value)
+            .classify(upstream.classify.clone());
+        let typed = args.credential_env.is_some();
+        let Some(credential) = upstream.credential.as_ref().filter(|_| !typed) else {
+            return Ok(builder);
+        };
+        let (key, from) = key(&credential.value, self.config.file())?;
+        let provider = args
+            .provider
+            .as_deref()
+            .and_then(Provider::named)
+            .unwrap_or(Provider::Generic);
+        let (header, secret) = Secret::for_provider(provider, &key)
+            .map_err(|error| Failure::Key(format!("the key {from} cannot be sent: {error}")))?;
+        Ok(builder.credential(header, secret))
+    }
+
+    /// What it is, in a sentence for those who look closely.
+    pub(super) fn told(&self) -> String {
+        let (file, preset) = (self.config.file(), self.policy().preset().name());
+        match &self.upstream {
+            Some(upstream) => format!(
+                "the policy is that of upstream {} in {file}, over the preset {preset}",
+                upstream.name.value
+            ),
+            None => format!("the policy is that of {file}, over the preset {preset}"),
+        }
+    }
+}
+
+/// Whether a destination is the name of an upstream, and no address.
+fn is_name(to: &str) -> bool {
+    !to.contains("://") && !to.starts_with("mock:")
+}
+
+fn upstream(config: &Config, name: &str) -> Result<UpstreamConfig, Failure> {
+    if let Some(upstream) = config.upstream(name) {
+        return Ok(upstream.clone());
+    }
+    let names: Vec<&str> = config
+        .upstreams
+        .iter()
+        .map(|upstream| upstream.name.value.as_str())
+        .collect();
+    let known = match names.as_slice() {
+        [] => "it has none".to_owned(),
+        names => format!("it has {}", names.join(", ")),
+    };
+    let file = config.file();
+    Err(Failure::usage(format!(
+        "--upstream {name}: {file} has no upstream of this name; {known}"
+    )))
+}
+
+/// Refuses settings of policy and batch that nothing obeys yet: a bound that does not bind is worse than none.
+fn obeyed(config: &Config) -> Result<(), Failure> {
+    let counts =
+        |later: &&NotEnforced| later.what.key.starts_with("policy.") || later.what.key.starts_with("batch.");
+    match config.not_enforced.iter().find(counts) {
+        None => Ok(()),
+        Some(NotEnforced { what, at }) => {
+            let message = format!(
+                "{what} is not enforced yet: {}; take it out to run without it",
+                what.missing
+            );
+            Err(Failure::Config(ConfigErrors::from(config.finding(at, message))))
+        }
+    }
+}
+
+/// Puts what `[batch]` says where nothing was typed.
+fn defaults(args: &mut Args, config: &Config) {
+    fn value<T: Clone>(written: &Option<Written<T>>) -> Option<T> {
+        written.as_ref().map(|written| written.value.clone())
+    }
+    let batch = &config.batch;
+    args.upstream = args.upstream.take().or_else(|| value(&batch.upstream));
+    args.model = args.model.take().or_else(|| value(&batch.model));
+    args.concurrency = args.concurrency.or_else(|| value(&batch.concurrency));
+    args.max_line = args
+        .max_line
+        .take()
+        .or_else(|| value(&batch.line_bytes_max).map(|bytes| bytes.to_string()));
+    args.progress = args.progress.or_else(|| {
+        Some(match value(&batch.progress)? {
+            ProgressForm::Bar => Showing::Bar,
+            ProgressForm::Json => Showing::Json,
+            ProgressForm::Off => Showing::None,
+        })
+    });
+    args.skip_invalid |= value(&batch.skip_invalid).unwrap_or(false);
+    args.allow_absolute_url |= value(&batch.allow_absolute_url).unwrap_or(false);
+    args.extras |= value(&batch.extras).unwrap_or(false);
+}
+
+/// The dialect that the file says, or that the host tells.
+fn dialect(upstream: &UpstreamConfig) -> Option<Provider> {
+    match upstream.provider.as_ref().map(|provider| provider.value) {
+        Some(Speaks::Provider(provider)) => Some(provider),
+        Some(Speaks::Seawall) => None,
+        None => {
+            let uri: Option<Uri> = upstream.base_url.value.parse().ok();
+            let known = Provider::inferred(uri.as_ref().and_then(Uri::host), "/");
+            Some(known).filter(|known| *known != Provider::Generic)
+        }
+    }
+}
+
+/// A key, and where it is from.
+fn key(credential: &Credential, file: &str) -> Result<(String, String), Failure> {
+    let (text, from) = match credential {
+        Credential::Env(name) => {
+            let text = std::env::var(name).map_err(|_| {
+                Failure::Key(format!("{name}, which {file} names, is not set, or is no text"))
+            })?;
+            (text, format!("in {name}"))
+        }
+        Credential::File(name) => {
+            let bytes = read_at_most(Path::new(name), name, KEY_BYTES_MAX)
+                .map_err(|failure| Failure::Key(failure.to_string()))?;
+            // The bytes themselves are told to nobody.
+            let text = String::from_utf8(bytes).map_err(|_| Failure::Key(format!("{name} holds no text")))?;
+            (text, format!("in {name}"))
+        }
+    };
+    match text.trim() {
+        "" => Err(Failure::Key(format!("the key {from} is empty"))),
+        key => Ok((key.to_owned(), from)),
+    }
+}
