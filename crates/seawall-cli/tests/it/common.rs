@@ -13,6 +13,7 @@ fn help_and_version_are_results() {
     for words in [
         &["--help"][..],
         &["batch", "--help"],
+        &["check", "--help"],
         &["explain", "--help"],
         &["mock", "--help"],
         &["--version"],
