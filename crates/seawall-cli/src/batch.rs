@@ -154,21 +154,7 @@ async fn run_on(args: &Args, common: Common) -> Result<ExitCode, Failure> {
             Err(error) => error,
         }
     };
-    let screen = if std::io::stderr().is_terminal() {
-        Screen::Terminal
-    } else {
-        Screen::Pipe
-    };
-    let shown = match args.progress {
-        Some(Showing::Bar) | None => Shown::Bar,
-        Some(Showing::Json) => Shown::Json,
-        Some(Showing::None) => Shown::Nothing,
-    };
-    let mut ui: Box<dyn Ui> = if common.is_quiet() {
-        Box::new(Silent)
-    } else {
-        Box::new(Progress::new(shown, screen, Box::new(std::io::stderr())))
-    };
+    let mut ui = ui(args, common);
     if let Some(note) = lowered {
         ui.note(&note);
     }
@@ -198,6 +184,25 @@ async fn run_on(args: &Args, common: Common) -> Result<ExitCode, Failure> {
     };
     crate::print(text.trim_end())?;
     Ok(ExitCode::from(summary.exit().code()))
+}
+
+/// How the run is shown.
+fn ui(args: &Args, common: Common) -> Box<dyn Ui> {
+    let screen = if std::io::stderr().is_terminal() {
+        Screen::Terminal
+    } else {
+        Screen::Pipe
+    };
+    let shown = match args.progress {
+        Some(Showing::Bar) | None => Shown::Bar,
+        Some(Showing::Json) => Shown::Json,
+        Some(Showing::None) => Shown::Nothing,
+    };
+    if common.is_quiet() {
+        Box::new(Silent)
+    } else {
+        Box::new(Progress::new(shown, screen, Box::new(std::io::stderr())))
+    }
 }
 
 /// `-q`: errors alone.

@@ -16,11 +16,13 @@ mod policy;
 mod reader;
 mod route;
 mod section;
+mod serve;
 mod tables;
 #[cfg(test)]
 mod tests;
 mod text;
 mod types;
+mod upstream;
 
 pub use effective::{Layer, Origin, Setting, Settings};
 pub use error::{ConfigError, ConfigErrors};
