@@ -6,12 +6,15 @@
 mod batch;
 mod check;
 mod common;
+mod completions;
 mod explain;
 mod failure;
 mod files;
 mod interrupts;
+mod man;
 mod mock;
 mod open_files;
+mod schema;
 mod talk;
 
 use clap::{Parser, Subcommand};
@@ -46,6 +49,12 @@ enum Command {
     Check(check::Args),
     /// A server that fails on purpose, to test clients against.
     Mock(Box<mock::Args>),
+    /// Completions for a shell.
+    Completions(completions::Args),
+    /// The manual pages.
+    Man(man::Args),
+    /// The JSON Schema of our files, for editors.
+    Schema(schema::Args),
 }
 
 const EXAMPLES: &str = "\
@@ -70,6 +79,9 @@ fn main() -> ExitCode {
         Command::Batch(args) => batch::run(args, cli.common),
         Command::Check(args) => check::run(args, cli.common),
         Command::Mock(args) => mock::run(args, cli.common),
+        Command::Completions(args) => completions::run(args, cli.common),
+        Command::Man(args) => man::run(args, cli.common),
+        Command::Schema(args) => schema::run(args),
     };
     ended.unwrap_or_else(|failure| {
         failure.tell(cli.common.talk());

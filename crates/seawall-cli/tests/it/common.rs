@@ -16,6 +16,9 @@ fn help_and_version_are_results() {
         &["check", "--help"],
         &["explain", "--help"],
         &["mock", "--help"],
+        &["completions", "--help"],
+        &["man", "--help"],
+        &["schema", "--help"],
         &["--version"],
     ] {
         let output = seawall(words);

@@ -6,7 +6,9 @@ mod common;
 mod docs;
 mod explain;
 mod keys;
+mod made;
 mod mock;
+mod schema;
 mod watched;
 mod written;
 
