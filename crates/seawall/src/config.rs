@@ -15,6 +15,7 @@ pub mod keys;
 mod policy;
 mod reader;
 mod route;
+mod schema;
 mod section;
 mod serve;
 mod tables;
@@ -27,6 +28,7 @@ mod upstream;
 pub use effective::{Layer, Origin, Setting, Settings};
 pub use error::{ConfigError, ConfigErrors};
 pub use policy::PolicyConfig;
+pub use schema::schema;
 pub use types::{
     AdminConfig, BatchConfig, Cache, Cached, ClientConfig, Credential, Fit, HedgeAfter, Later, LogForm,
     Match, ModelConfig, MoneyMax, NotEnforced, Order, Place, ProgressForm, Remark, RouteConfig, ServeConfig,
