@@ -23,6 +23,8 @@
 //!
 //! Promises about load hold for one process.
 
+#[cfg(feature = "http")]
+pub mod advice;
 pub mod blocking;
 pub mod body;
 mod chance;
