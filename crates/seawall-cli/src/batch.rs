@@ -407,22 +407,16 @@ fn credential(
         },
         (None, None) => return Ok(None),
     };
-    let (header, secret) = match provider {
-        Provider::Anthropic => ("x-api-key", Secret::new(&token)),
-        Provider::Azure => ("api-key", Secret::new(&token)),
-        Provider::Gemini => ("x-goog-api-key", Secret::new(&token)),
-        Provider::OpenAi | Provider::Groq | Provider::Stripe | Provider::GitHub | Provider::Generic => {
-            ("authorization", Secret::bearer(&token))
-        }
-    };
     if token.trim().is_empty() {
         let name = args.credential_env.as_deref().or(usual).unwrap_or_default();
         return Err(Failure::Key(format!(
             "the key in {name} is empty; set it, or unset it to send none"
         )));
     }
-    let secret = secret.map_err(|error| Failure::Key(format!("the key cannot be sent: {error}")))?;
-    Ok(Some((HeaderName::from_static(header), secret)))
+    let secret = Secret::for_provider(provider, &token);
+    secret
+        .map(Some)
+        .map_err(|error| Failure::Key(format!("the key cannot be sent: {error}")))
 }
 
 #[cfg(test)]

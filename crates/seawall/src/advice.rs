@@ -135,20 +135,30 @@ impl fmt::Display for Figure {
 /// # Ok::<(), seawall::config::ConfigErrors>(())
 /// ```
 pub fn of(config: &Config, traffic: &Traffic) -> Vec<Advice> {
-    let subjects = Subject::all(config, traffic);
-    let mut advice: Vec<Advice> = subjects
-        .iter()
-        .flat_map(|subject| {
-            let parts = [calls::of(subject), load::of(subject), breaker::of(subject)];
-            parts.into_iter().flatten()
-        })
-        .collect();
-    advice.extend(fallback::of(config));
-    advice.extend(repeats::of(config));
+    let mut advice: Vec<Advice> = Vec::new();
+    for subject in Subject::all(config, traffic) {
+        for part in [calls::of(&subject), load::of(&subject), breaker::of(&subject)] {
+            part.into_iter().for_each(|one| add(&mut advice, one));
+        }
+    }
+    for part in [fallback::of(config), repeats::of(config)] {
+        part.into_iter().for_each(|one| add(&mut advice, one));
+    }
     let place = |advice: &Advice| advice.at.as_ref().map_or(usize::MAX, |at| at.span.start);
     // Stable: what has no place of its own keeps the order in which it was found.
     advice.sort_by_key(|advice| (std::cmp::Reverse(advice.severity()), place(advice)));
     advice
+}
+
+/// Adds a piece of advice; what was said of another upstream in the same words is said once, of both.
+fn add(all: &mut Vec<Advice>, one: Advice) {
+    let alike = |known: &&mut Advice| {
+        known.code == one.code && known.at == one.at && known.text == one.text && known.numbers == one.numbers
+    };
+    match all.iter_mut().find(alike) {
+        Some(known) => known.upstreams.extend(one.upstreams),
+        None => all.push(one),
+    }
 }
 
 /// Thousandths as people write them: 1500 is 1.5.

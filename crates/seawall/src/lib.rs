@@ -38,6 +38,8 @@ pub mod http;
 pub mod hub;
 pub mod retry;
 #[cfg(feature = "http")]
+pub mod trial;
+#[cfg(feature = "http")]
 pub mod upstream;
 
 pub use gate::{Gate, GateBuilder};

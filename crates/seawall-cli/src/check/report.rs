@@ -1,14 +1,20 @@
+use super::keys::Tried;
 use crate::failure::Failure;
+use seawall::advice::{Advice, Figure};
 use seawall::config::{
-    Config, ConfigErrors, Credential, Layer, NotEnforced, Origin, Remark, Setting, Settings, Speaks, Written,
+    Config, ConfigErrors, Credential, Layer, NotEnforced, Origin, Place, Remark, Setting, Settings, Speaks,
+    Written,
 };
 use serde::Serialize;
+use serde_json::Map;
 use std::fmt;
 
 /// What was found in a file that is right.
 pub(super) struct Report<'a> {
     pub(super) config: &'a Config,
     pub(super) findings: Vec<Finding>,
+    /// What came of the keys, where they were tried.
+    pub(super) keys: Option<&'a [Tried]>,
     /// Empty where they were not asked for.
     pub(super) settings: Vec<Settings<'a>>,
 }
@@ -18,9 +24,31 @@ pub(super) struct Report<'a> {
 pub(super) struct Finding {
     severity: &'static str,
     code: &'static str,
+    /// The upstreams that it is about; none where it is about the file.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    upstreams: Vec<String>,
+    /// Where it stands; nothing where that is a default.
+    #[serde(flatten)]
+    at: Option<Spot>,
+    text: String,
+    /// The numbers of the text, by name.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    numbers: Map<String, serde_json::Value>,
+}
+
+#[derive(Debug, Serialize)]
+struct Spot {
     line: usize,
     column: usize,
-    text: String,
+}
+
+impl From<&Place> for Spot {
+    fn from(at: &Place) -> Self {
+        Self {
+            line: at.line,
+            column: at.column,
+        }
+    }
 }
 
 impl Finding {
@@ -29,12 +57,13 @@ impl Finding {
         Self {
             severity: "warning",
             code: "not-enforced",
-            line: later.at.line,
-            column: later.at.column,
+            upstreams: Vec::new(),
+            at: Some(Spot::from(&later.at)),
             text: format!(
                 "{} is read, and not enforced yet: {}",
                 later.what, later.what.missing
             ),
+            numbers: Map::new(),
         }
     }
 
@@ -43,10 +72,33 @@ impl Finding {
         Self {
             severity: "warning",
             code: "likely-misspelt",
-            line: remark.at.line,
-            column: remark.at.column,
+            upstreams: Vec::new(),
+            at: Some(Spot::from(&remark.at)),
             text: remark.text.clone(),
+            numbers: Map::new(),
         }
+    }
+
+    /// What a right file may still do.
+    pub(super) fn advice(advice: &Advice) -> Result<Self, Failure> {
+        let number = |(name, figure): &(&str, Figure)| {
+            let number = serde_json::from_str(&figure.to_string());
+            let number =
+                number.map_err(|error| Failure::internal(format!("{name} is no number: {error}")))?;
+            Ok(((*name).to_owned(), number))
+        };
+        Ok(Self {
+            severity: advice.severity().name(),
+            code: advice.code.name(),
+            upstreams: advice.upstreams.clone(),
+            at: advice.at.as_ref().map(Spot::from),
+            text: advice.text.clone(),
+            numbers: advice
+                .numbers
+                .iter()
+                .map(number)
+                .collect::<Result<_, Failure>>()?,
+        })
     }
 }
 
@@ -58,6 +110,7 @@ impl Report<'_> {
             ok: true,
             errors: Vec::new(),
             findings: &self.findings,
+            keys: self.keys,
             effective,
         })
     }
@@ -111,12 +164,23 @@ impl fmt::Display for Report<'_> {
         for finding in &self.findings {
             let Finding {
                 severity,
-                line,
-                column,
+                at,
+                upstreams,
                 text,
                 ..
             } = finding;
-            writeln!(f, "{severity}: {}:{line}:{column}: {text}", config.file())?;
+            write!(f, "{severity}: {}", config.file())?;
+            if let Some(Spot { line, column }) = at {
+                write!(f, ":{line}:{column}")?;
+            }
+            if !upstreams.is_empty() {
+                write!(f, ": {}", upstreams.join(", "))?;
+            }
+            writeln!(f, ": {text}")?;
+        }
+        if let Some(tried) = self.keys {
+            writeln!(f, "\nkeys")?;
+            columns(f, &tried.iter().map(Tried::row).collect::<Vec<_>>())?;
         }
         for Settings { table, settings } in &self.settings {
             writeln!(f, "\n{table}")?;
@@ -179,6 +243,8 @@ struct Document<'a> {
     ok: bool,
     errors: Vec<Wrong<'a>>,
     findings: &'a [Finding],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keys: Option<&'a [Tried]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     effective: Option<Vec<Table<'a>>>,
 }
@@ -270,6 +336,7 @@ pub(super) fn wrong(file: &str, errors: &ConfigErrors) -> Result<String, Failure
         ok: false,
         errors: errors.collect(),
         findings: &[],
+        keys: None,
         effective: None,
     })
 }

@@ -8,7 +8,9 @@ mod explain;
 mod keys;
 mod made;
 mod mock;
+mod risky;
 mod schema;
+mod trials;
 mod watched;
 mod written;
 

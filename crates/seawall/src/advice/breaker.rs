@@ -64,7 +64,7 @@ fn opens_for_a_part(subject: &Subject<'_>, breaker: &BreakerPolicy) -> Option<Ad
     let rate = u64::from(breaker.failure_per_mille());
     let enough = 1_000 / rate;
     let stricter = rate < u64::from(DEFAULT_BREAKER_FAILURE_PERCENT) * 10;
-    let models = subject.models.len() as u64;
+    let models = subject.models;
     let (parts, what) = match models {
         2.. if stricter && models <= enough => (models, "models"),
         _ if enough >= PARTS => (enough, "parts (models, shards, keys)"),
@@ -118,7 +118,7 @@ fn opens_on_few(subject: &Subject<'_>, breaker: &BreakerPolicy) -> Option<Advice
     (failures < u64::from(DEFAULT_BREAKER_CONSECUTIVE)).then(|| {
         let advised = (u64::from(DEFAULT_BREAKER_CONSECUTIVE) * 1_000).div_ceil(rate);
         let text = format!(
-            "{} among {} within {} is enough to open it: that is chance, not an outage; min_calls = {advised} asks for \
+            "it opens on {} among {} within {}: that is chance, not an outage; min_calls = {advised} asks for \
              {DEFAULT_BREAKER_CONSECUTIVE}",
             counted(failures, "failure", "failures"),
             counted(min, "attempt", "attempts"),

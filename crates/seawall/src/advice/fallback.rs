@@ -75,12 +75,22 @@ fn quota_shared(config: &Config, route: &RouteConfig) -> Option<Advice> {
         .all(|other| quota_of(other).is_some_and(|other| other.value == quota.value));
     (all_share && !others.is_empty()).then(|| {
         let candidates = route.to.len() as u64;
+        let all = match candidates {
+            2 => "both".to_owned(),
+            n => format!("all {n}"),
+        };
         let text = format!(
-            "all {candidates} candidates share the quota `{}`: when one is throttled, none may be sent to, and there is \
+            "{all} candidates share the quota `{}`: when one is throttled, none may be sent to, and there is \
              nowhere to go; add one with a quota of its own",
             quota.value
         );
-        about_route(Code::QuotaShared, route, &first.at, text, [("candidates", candidates.into())])
+        about_route(
+            Code::QuotaShared,
+            route,
+            &first.at,
+            text,
+            [("candidates", candidates.into())],
+        )
     })
 }
 

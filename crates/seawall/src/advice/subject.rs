@@ -17,9 +17,9 @@ pub(super) enum Serves {
     Anything,
 }
 
-/// Upstreams that one policy and one traffic hold for; for a file without any, its `[policy]`.
+/// An upstream with its policy and its traffic; for a file without any, its `[policy]`.
 pub(super) struct Subject<'a> {
-    upstreams: Vec<&'a UpstreamConfig>,
+    upstream: Option<&'a UpstreamConfig>,
     config: &'a PolicyConfig,
     pub(super) serves: Serves,
     /// Calls a second that come in, where they were said.
@@ -27,54 +27,46 @@ pub(super) struct Subject<'a> {
     /// Attempts a second that it takes, where that was said.
     pub(super) capacity: Option<Rate>,
     pub(super) processes: u32,
-    /// Names of models that are said to be there.
-    pub(super) models: Vec<&'a str>,
+    /// Models that are said to be there.
+    pub(super) models: u64,
 }
 
 impl<'a> Subject<'a> {
-    /// Those of a file; what would be said of several alike is said once.
+    /// Those of a file.
     pub(super) fn all(config: &'a Config, traffic: &Traffic) -> Vec<Self> {
-        let mut subjects: Vec<Self> = Vec::new();
-        for upstream in &config.upstreams {
-            let of = config
-                .models
+        match config.upstreams.as_slice() {
+            [] => vec![Self::of_file(config, traffic)],
+            upstreams => upstreams
                 .iter()
-                .filter(|model| model.upstream.value == upstream.name.value);
-            let subject = Self {
-                upstreams: vec![upstream],
-                config: &upstream.policy,
-                serves: serves(upstream),
-                models: of.map(|model| model.name.value.as_str()).collect(),
-                ..Self::of_file(config, traffic, Some(&upstream.name.value))
-            };
-            match subjects.iter_mut().find(|known| known.is_like(&subject)) {
-                Some(known) => known.upstreams.push(upstream),
-                None => subjects.push(subject),
-            }
+                .map(|upstream| Self::of_upstream(config, traffic, upstream))
+                .collect(),
         }
-        if subjects.is_empty() {
-            subjects.push(Self::of_file(config, traffic, None));
-        }
-        subjects
     }
 
-    fn of_file(config: &'a Config, traffic: &Traffic, upstream: Option<&str>) -> Self {
+    fn of_file(config: &'a Config, traffic: &Traffic) -> Self {
         Self {
-            upstreams: Vec::new(),
+            upstream: None,
             config: &config.policy,
             serves: Serves::Anything,
-            calls: traffic.calls_of(upstream),
-            capacity: traffic.capacity_of(upstream),
+            calls: traffic.calls_of(None),
+            capacity: traffic.capacity_of(None),
             processes: traffic.process_count(),
-            models: Vec::new(),
+            models: 0,
         }
     }
 
-    fn is_like(&self, other: &Self) -> bool {
-        self.policy() == other.policy()
-            && self.serves == other.serves
-            && (self.calls, self.capacity) == (other.calls, other.capacity)
-            && self.models.len() == other.models.len()
+    fn of_upstream(config: &'a Config, traffic: &Traffic, upstream: &'a UpstreamConfig) -> Self {
+        let name = &upstream.name.value;
+        let here = config.models.iter().filter(|model| model.upstream.value == *name);
+        Self {
+            upstream: Some(upstream),
+            config: &upstream.policy,
+            serves: serves(upstream),
+            calls: traffic.calls_of(Some(name)),
+            capacity: traffic.capacity_of(Some(name)),
+            models: here.count() as u64,
+            ..Self::of_file(config, traffic)
+        }
     }
 
     pub(super) fn policy(&self) -> &'a Policy {
@@ -128,7 +120,7 @@ impl<'a> Subject<'a> {
         Advice {
             code,
             upstreams: self
-                .upstreams
+                .upstream
                 .iter()
                 .map(|upstream| upstream.name.value.clone())
                 .collect(),

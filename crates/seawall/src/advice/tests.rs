@@ -16,21 +16,18 @@ fn advice(file: &str, traffic: &Traffic) -> Vec<Advice> {
 }
 
 fn shown(advice: &Advice) -> String {
-    let place = advice
-        .at
-        .as_ref()
-        .map_or_else(|| "-".to_owned(), |at| format!("{}:{}", at.line, at.column));
-    let numbers: Vec<String> = advice
+    let at = advice.at.as_ref();
+    let place = at.map_or_else(|| "-".to_owned(), |at| format!("{}:{}", at.line, at.column));
+    let numbers = advice
         .numbers
         .iter()
-        .map(|(name, figure)| format!("{name}={figure}"))
-        .collect();
-    format!(
-        "{place} {}: {}\n    {}\n",
-        advice.code.name(),
-        advice.text,
-        numbers.join(" ")
-    )
+        .map(|(name, figure)| format!("{name}={figure}"));
+    let lines = [format!("{place} {}: {}", advice.code.name(), advice.text)];
+    let numbers = numbers.collect::<Vec<_>>().join(" ");
+    let lines = lines
+        .into_iter()
+        .chain((!numbers.is_empty()).then(|| format!("    {numbers}")));
+    lines.map(|line| format!("{line}\n")).collect()
 }
 
 /// The warnings of a file.
@@ -431,7 +428,6 @@ fn breakers_that_make_it_worse_are_told() {
         &none(),
         expect![[r#"
             1:31 breaker-forced-open: mode = "open" refuses every call; "auto" lets the breaker decide
-    
         "#]],
     );
     warns(
@@ -462,7 +458,7 @@ fn breakers_that_make_it_worse_are_told() {
         &breaker("{ min_calls = 2 }"),
         &none(),
         expect![[r#"
-            1:36 breaker-opens-on-few: 1 failure among 2 attempts within 30s is enough to open it: that is chance, not an outage; min_calls = 10 asks for 5
+            1:36 breaker-opens-on-few: it opens on 1 failure among 2 attempts within 30s: that is chance, not an outage; min_calls = 10 asks for 5
                 failures=1 min_calls=2 min_calls_for_usual=10
         "#]],
     );

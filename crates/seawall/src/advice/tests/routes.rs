@@ -198,7 +198,6 @@ fn writes_that_are_declared_harmless_are_told() {
         &none(),
         expect![[r#"
             14:10 declared-not-taken: replay = "declared" is not taken here: the preset `writes` repeats what may have acted only with a key
-    
         "#]],
     );
 }
@@ -233,7 +232,6 @@ fn a_gateway_in_front_of_itself_is_told() {
         &none(),
         expect![[r#"
             3:12 goes-to-itself: its address is where the gateway itself listens (127.0.0.1:8787): every call would go around until its deadline
-    
         "#]],
     );
     warns(
@@ -241,7 +239,6 @@ fn a_gateway_in_front_of_itself_is_told() {
         &none(),
         expect![[r#"
             3:12 goes-to-itself: its address is where the gateway itself listens (0.0.0.0:80): every call would go around until its deadline
-    
         "#]],
     );
     warns(
@@ -267,7 +264,6 @@ fn own_words_that_undo_a_status_are_told() {
         &none(),
         expect![[r#"
             1:1 throttle-as-failed: a 429 that counts as failed cools nothing: its Retry-After holds for one call, every other one goes on, and each retry is charged; as = "throttled", or leave it out
-    
         "#]],
     );
     warns(
