@@ -117,6 +117,18 @@ fn a_plain_file_gets_facts_and_no_warning() {
 }
 
 #[test]
+fn the_example_of_the_docs_is_not_warned_about() {
+    // The first file that people copy must not be one that we advise against.
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let output = seawall_in(&root, &["check", "examples/seawall.toml"]);
+    let said = text(output.stdout);
+    let warned = said
+        .lines()
+        .find(|line| line.starts_with("warning: ") && !line.contains("not enforced yet"));
+    assert_eq!((output.status.code(), warned), (Some(0), None));
+}
+
+#[test]
 fn numbers_that_are_none_and_upstreams_that_are_none_are_told() {
     // A rate that is silently for nobody makes the file look fine.
     let ask = |words: &[&str]| {

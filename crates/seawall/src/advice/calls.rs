@@ -51,7 +51,7 @@ fn wait_max(subject: &Subject<'_>, waits: OwnWaits) -> Advice {
         }
     };
     let own = waits.longest.min(longest);
-    let asked = call.hints().max();
+    let asked = call.hints().max().min(longest);
     let text = match call.retries() {
         0 => format!("{takes}, and is sent once"),
         retries => {
@@ -101,7 +101,7 @@ fn deadline_short(subject: &Subject<'_>) -> Option<Advice> {
         let tokens = deadline.times(TOKENS_PER_SECOND).as_secs();
         let text = format!(
             "a model's plain answer comes whole, at its end: at {TOKENS_PER_SECOND} tokens a second, {deadline} are \
-             {tokens} tokens, and a longer answer is a timeout that is paid for and sent again; give such calls \
+             {tokens} tokens, and a longer answer is a timeout that is paid for; give such calls \
              {DEADLINE_SHORT} or more, or stream them"
         );
         let numbers = [("deadline_ms", deadline.into()), ("tokens", tokens.into())];
@@ -166,8 +166,8 @@ fn herd(subject: &Subject<'_>) -> Option<Advice> {
             let range = full.call.backoff().range(0, Duration::ZERO);
             let spread = range.longest.minus(range.shortest);
             let text = format!(
-                "calls that fail together come back together: of {HERD} that fail at once, all {HERD} are sent again \
-                 {first} later in one moment, and so on after each retry; jitter = \"full\" spreads them over {spread}"
+                "calls that fail together come back together: {HERD} that fail in one moment and are retried are all \
+                 sent again {first} later in one moment, and so on; jitter = \"full\" spreads them over {spread}"
             );
             let numbers = [
                 ("herd", HERD.into()),
@@ -233,8 +233,8 @@ fn waits_short(subject: &Subject<'_>, waits: OwnWaits) -> Option<Advice> {
     let (own, first) = (waits.longest, subject.call().backoff().ceiling(0));
     (retries >= 2 && own < WAITS_SHORT).then(|| {
         let text = format!(
-            "all {retries} retries are over within {own} of waiting, and a restart takes seconds; of {HERD} calls that \
-             fail together, all {HERD} are sent again within {first}; raise backoff.base"
+            "all {retries} retries are over within {own} of waiting, and a restart takes seconds; {HERD} calls that fail \
+             together and are retried are all sent again within {first}; raise backoff.base"
         );
         let numbers = [
             ("own_waits_ms", own.into()),

@@ -314,8 +314,8 @@ fn rate_above_limit(subject: &Subject<'_>) -> Option<Advice> {
             n => format!(" in each of {n} processes"),
         };
         let text = format!(
-            "{} are {a_minute} a minute, and {limit} may be sent{per}: the others wait for their turn \
-             until their deadline ends them",
+            "{} are {a_minute} a minute, and {limit} may be sent{per}: the others wait for a turn that comes \
+             too late",
             calls_a_second(calls)
         );
         let numbers = [

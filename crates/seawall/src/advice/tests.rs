@@ -4,7 +4,7 @@ mod quiet;
 mod routes;
 
 use super::*;
-use expect_test::{Expect, expect};
+use expect_test::{Expect, expect, expect_file};
 
 fn rate(text: &str) -> Rate {
     text.parse().expect("a rate")
@@ -66,6 +66,36 @@ fn every_code_stands_at_its_place_under_a_name_of_its_own() {
 }
 
 #[test]
+fn the_reference_has_every_code() {
+    // A code that is printed and stands nowhere sends people to the source.
+    let mut page = String::from(
+        "# Advice\n\n\
+         <!-- Made from `seawall::advice::CATALOGUE` by `UPDATE_EXPECT=1 cargo test -p seawall advice`. -->\n\n\
+         What `seawall check` says of a file that is right, by its code in `--json`. A code is never renamed and never\n\
+         used for something else. The sentences have the numbers of the file, and of `--rate`, `--capacity` and\n\
+         `--processes` where they were given.\n",
+    );
+    for (severity, title, about) in [
+        (
+            Severity::Warning,
+            "Warnings",
+            "What is written is likely to hurt.",
+        ),
+        (
+            Severity::Note,
+            "Notes",
+            "What is written means this, whether or not it is what was meant.",
+        ),
+    ] {
+        page += &format!("\n## {title}\n\n{about}\n\n| code | when | what to do |\n|---|---|---|\n");
+        for entry in CATALOGUE.iter().filter(|entry| entry.severity == severity) {
+            page += &format!("| `{}` | {} | {} |\n", entry.name, entry.when, entry.remedy);
+        }
+    }
+    expect_file!["../../../../docs/reference/advice.md"].assert_eq(&page);
+}
+
+#[test]
 fn a_plain_file_is_told_what_it_means() {
     // Rule G8's facts, with the defaults' own numbers; a note that is lost is one that nobody misses until an outage.
     let notes: String = advice("", &none()).iter().map(shown).collect();
@@ -102,8 +132,8 @@ fn notes_take_the_numbers_of_the_user() {
             calls_per_s=5 floors_per_s=1 ratio=0.2
         4:47 first-second: one window's allowance may go at once: the first second of an outage may see 2 times the load and 5 attempts more, until the breaker opens
             load_factor=2 floors_attempts=5
-        - wait-max: a call takes up to 20s: its retry waits up to 500ms by our own guess, or as long as the server asks, up to 1m; of attempts that never answer, 1 of 2 fits
-            deadline_ms=20000 deadline_longest_ms=20000 own_waits_ms=500 hint_max_ms=60000 hung_attempts=1 attempts=2
+        - wait-max: a call takes up to 20s: its retry waits up to 500ms by our own guess, or as long as the server asks, up to 20s; of attempts that never answer, 1 of 2 fits
+            deadline_ms=20000 deadline_longest_ms=20000 own_waits_ms=500 hint_max_ms=20000 hung_attempts=1 attempts=2
         - load-max: in an outage at most 1.2 attempts are sent for each call, and 1 a second more (without the budget it would be 2); retries that a 429 asked for come on top, at the server's pace
             attempts_per_call=1.2 floors_per_s=1 attempts_per_call_unbounded=2
         - headroom: 1 call a second may become 2 attempts, below the 3 that the upstream takes: the budget protects it up to 1.666 calls a second
@@ -275,9 +305,9 @@ fn limits_are_held_against_what_comes_in() {
         limited,
         &none().calls(None, rate("50")),
         expect![[r#"
-        1:45 rate-above-limit: 50 calls a second are 3000 a minute, and 600 may be sent: the others wait for their turn until their deadline ends them
-            calls_per_minute=3000 limit_per_minute=600
-    "#]],
+            1:45 rate-above-limit: 50 calls a second are 3000 a minute, and 600 may be sent: the others wait for a turn that comes too late
+                calls_per_minute=3000 limit_per_minute=600
+        "#]],
     );
     warns(limited, &none().calls(None, rate("10")), expect![[""]]);
     let auto = "policy = { limits = { requests_per_minute = 600, concurrency = \"auto\" } }";
@@ -343,7 +373,7 @@ fn times_that_contradict_each_other_are_told() {
         expect![[r#"
             1:36 retries-beyond-deadline: of 8 retries only 6 can ever be made: the waits alone take at least 2m4s, and a call has 1m
                 retries=8 retries_possible=6 own_waits_shortest_ms=123500 deadline_ms=60000
-            1:63 no-jitter: calls that fail together come back together: of 1000 that fail at once, all 1000 are sent again 500ms later in one moment, and so on after each retry; jitter = "full" spreads them over 450ms
+            1:63 no-jitter: calls that fail together come back together: 1000 that fail in one moment and are retried are all sent again 500ms later in one moment, and so on; jitter = "full" spreads them over 450ms
                 herd=1000 after_ms=500 spread_ms=450
         "#]],
     );
@@ -360,9 +390,9 @@ fn times_that_contradict_each_other_are_told() {
         models,
         &none(),
         expect![[r#"
-        4:23 deadline-short: a model's plain answer comes whole, at its end: at 50 tokens a second, 10s are 500 tokens, and a longer answer is a timeout that is paid for and sent again; give such calls 30s or more, or stream them
-            deadline_ms=10000 tokens=500
-    "#]],
+            4:23 deadline-short: a model's plain answer comes whole, at its end: at 50 tokens a second, 10s are 500 tokens, and a longer answer is a timeout that is paid for; give such calls 30s or more, or stream them
+                deadline_ms=10000 tokens=500
+        "#]],
     );
 }
 
@@ -373,7 +403,7 @@ fn backoff_that_spreads_nothing_is_told() {
         "policy = { backoff = { jitter = \"none\" } }",
         &none(),
         expect![[r#"
-            1:33 no-jitter: calls that fail together come back together: of 1000 that fail at once, all 1000 are sent again 500ms later in one moment, and so on after each retry; jitter = "full" spreads them over 450ms
+            1:33 no-jitter: calls that fail together come back together: 1000 that fail in one moment and are retried are all sent again 500ms later in one moment, and so on; jitter = "full" spreads them over 450ms
                 herd=1000 after_ms=500 spread_ms=450
         "#]],
     );
@@ -397,7 +427,7 @@ fn backoff_that_spreads_nothing_is_told() {
         "policy = { backoff = { base = \"10ms\" } }",
         &none(),
         expect![[r#"
-            1:31 waits-short: all 5 retries are over within 310ms of waiting, and a restart takes seconds; of 1000 calls that fail together, all 1000 are sent again within 10ms; raise backoff.base
+            1:31 waits-short: all 5 retries are over within 310ms of waiting, and a restart takes seconds; 1000 calls that fail together and are retried are all sent again within 10ms; raise backoff.base
                 own_waits_ms=310 base_ms=10 herd=1000
         "#]],
     );
