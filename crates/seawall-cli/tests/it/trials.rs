@@ -25,8 +25,11 @@ fn check(folder: &Folder, file: &str, more: &[&str]) -> Output {
         .expect("the program starts")
 }
 
-/// What came of each key: upstream, state, status.
-fn tried(output: Output) -> (Option<i32>, Vec<(String, String, Option<u64>)>) {
+/// What came of a key: upstream, state, status.
+type Tried = (String, String, Option<u64>);
+
+/// The exit code, and what came of each key.
+fn tried(output: Output) -> (Option<i32>, Vec<Tried>) {
     let (said, errors) = (text(output.stdout), text(output.stderr));
     assert!(
         !said.contains(SECRET) && !errors.contains(SECRET),
