@@ -64,7 +64,7 @@ impl Running {
     }
 
     /// Sends one request and reads to the end of the connection.
-    fn ask(&self, method: &str, path: &str) -> String {
+    pub(crate) fn ask(&self, method: &str, path: &str) -> String {
         let mut stream = TcpStream::connect(self.address()).expect("the mock accepts");
         stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
         write!(

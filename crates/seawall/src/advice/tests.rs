@@ -573,6 +573,100 @@ fn warnings_come_first_and_each_in_the_order_of_the_file() {
 }
 
 #[test]
+fn each_threshold_is_where_it_is_said_to_be() {
+    // A threshold that drifts warns about what is recommended, or stays silent about what hurts.
+    let told = |file: &str, code| advice(file, &none()).iter().any(|advice| advice.code == code);
+    let budget = |keys: &str| format!("policy = {{ budget = {{ {keys} }} }}");
+    let breaker = |keys: &str| format!("policy = {{ breaker = {{ {keys} }} }}");
+    let policy = |keys: &str| format!("policy = {{ {keys} }}");
+    let models = |keys: &str| {
+        format!("[[upstream]]\nname = \"a\"\nbase_url = \"https://api.openai.com/v1\"\npolicy = {{ {keys} }}")
+    };
+    for (code, quiet, warned) in [
+        (Code::RatioWide, budget("ratio = 0.499"), budget("ratio = 0.5")),
+        (Code::BurstLarge, budget("ratio = 0.1"), budget("ratio = 0.101")),
+        (
+            Code::BurstLarge,
+            budget("ratio = 0.2, window = \"5s\""),
+            budget("ratio = 0.2, window = \"6s\""),
+        ),
+        (
+            Code::BudgetStarves,
+            budget("floor = 0.1"),
+            budget("floor = 0.099"),
+        ),
+        (
+            Code::DeadlineLong,
+            policy("deadline = \"1h\""),
+            policy("deadline = \"3601s\""),
+        ),
+        (
+            Code::DeadlineShort,
+            models("deadline = \"30s\""),
+            models("deadline = \"29s\""),
+        ),
+        (
+            Code::HintsBeyondDeadline,
+            policy("deadline = \"30s\", hints = { max = \"30s\" }"),
+            policy("deadline = \"30s\", hints = { max = \"31s\" }"),
+        ),
+        (
+            Code::AttemptFillsDeadline,
+            policy("deadline = \"30s\", timeouts = { first_byte = \"29850ms\" }"),
+            policy("deadline = \"30s\", timeouts = { first_byte = \"29851ms\" }"),
+        ),
+        (
+            Code::WaitsShort,
+            policy("retries = 2, backoff = { base = \"334ms\" }"),
+            policy("retries = 2, backoff = { base = \"333ms\" }"),
+        ),
+        (
+            Code::WaitsFlat,
+            policy("retries = 1, backoff = { factor = 1 }"),
+            policy("retries = 2, backoff = { factor = 1 }"),
+        ),
+        (
+            Code::WaitsFlat,
+            policy("backoff = { factor = 1.1 }"),
+            policy("backoff = { factor = 1 }"),
+        ),
+        (
+            Code::HedgeNever,
+            policy("hedge = { after = \"299s\" }"),
+            policy("hedge = { after = \"300s\" }"),
+        ),
+        (
+            Code::BreakerOpensForAPart,
+            breaker("failure_rate = 0.251"),
+            breaker("failure_rate = 0.25"),
+        ),
+        (
+            Code::BreakerRunShort,
+            breaker("consecutive = 3"),
+            breaker("consecutive = 2"),
+        ),
+        (
+            Code::BreakerOpensOnFew,
+            breaker("min_calls = 9"),
+            breaker("min_calls = 8"),
+        ),
+        (
+            Code::BreakerWaitsInVain,
+            breaker("on_open = \"wait\", open_for = \"11m\", open_max = \"1h\""),
+            breaker("on_open = \"wait\", open_for = \"12m\", open_max = \"1h\""),
+        ),
+        (
+            Code::RetriesBeyondDeadline,
+            policy("retries = 2, deadline = \"1600ms\", backoff = { jitter = \"none\" }"),
+            policy("retries = 2, deadline = \"1599ms\", backoff = { jitter = \"none\" }"),
+        ),
+    ] {
+        assert!(!told(&quiet, code), "{}: {quiet}", code.name());
+        assert!(told(&warned, code), "{}: {warned}", code.name());
+    }
+}
+
+#[test]
 fn a_rate_is_read_digit_by_digit() {
     // A rate through a binary fraction is another rate.
     assert_eq!(rate("0.1").milli(), 100);
