@@ -1,8 +1,15 @@
 use super::*;
 use proptest::prelude::*;
 use seawall_core::budget::Budget;
+use seawall_core::call::{Candidate, Spec};
+use seawall_core::engine::Engine;
+use seawall_core::facts::Replay;
+use seawall_core::gate::GateKey;
+use seawall_core::outcome::{Cause, Outcome, Report, Sent};
 use seawall_core::policy::{Jitter, Policy};
 use seawall_core::rng::Rng;
+use seawall_core::trace::Recording;
+use seawall_core::verdict::{Action, Permit};
 
 fn budget(ratio_per_mille: u32, floor_milli: u64, window_secs: u64) -> BudgetPolicy {
     let window = Duration::from_secs(window_secs);
@@ -139,7 +146,75 @@ fn hung_attempts_fit_as_the_limits_cut_them() {
     assert_eq!(with(30, 1_000, 0), 1);
 }
 
+/// What the engine does with a call whose every attempt fails in this way after as long as it may run: how many
+/// attempts it sends, and how long the call takes and waits.
+fn fails_to_the_end(
+    policy: &Policy,
+    seed: u64,
+    outcome: Outcome,
+    takes: fn(&Permit) -> Duration,
+) -> (u32, Duration, Duration) {
+    let mut engine = Engine::new(seed, Recording::Off);
+    let mut now = Instant::START;
+    let gate = engine
+        .configure(now, GateKey(1), &policy.gate, &[], None)
+        .expect("one gate");
+    let route = [Candidate::at(gate)];
+    let call = engine.begin(now, Spec::new(now, &route, &policy.call, Replay::Idempotent));
+    let (mut sent, mut waited) = (0, Duration::ZERO);
+    loop {
+        match engine.poll(now, call).action {
+            Action::Send(permit) => {
+                sent += 1;
+                now = now.after(takes(&permit));
+                engine.settle(now, permit, Report::of(outcome));
+            }
+            Action::Wait(until) => {
+                waited = waited.plus(until.since(now));
+                now = until;
+            }
+            Action::Finish { .. } => return (sent, now.since(Instant::START), waited),
+            Action::Park { .. } | Action::InFlight { .. } => {
+                panic!("one call alone neither queues nor hedges")
+            }
+        }
+    }
+}
+
 proptest! {
+    /// The engine itself keeps to what is said of a call: its time, its waits, and the attempts that fit.
+    #[test]
+    fn a_call_that_fails_to_its_end_stays_within_what_is_said(
+        seed: u64,
+        retries in 0_u32..12,
+        deadline in 50_u64..200_000,
+        base in 1_u64..3_000,
+        first_byte in 1_u64..100_000,
+    ) {
+        let built = Policy::builder()
+            .retries(retries)
+            .deadline(Duration::from_millis(deadline))
+            .backoff_base(Duration::from_millis(base))
+            .first_byte(Duration::from_millis(first_byte.min(deadline)))
+            .connect(Duration::from_millis(deadline.min(5_000)))
+            .idle(Duration::from_millis(deadline.min(5_000)))
+            .budget(None)
+            .breaker(None)
+            .build();
+        let policy = built.expect("in range");
+        let (cause, sent, hint) = (Cause::Timeout, Sent::Maybe, None);
+        let hangs = Outcome::Failed { cause, sent, hint };
+        let (sends, took, _) = fails_to_the_end(&policy, seed, hangs, |permit| permit.limits().first_byte);
+        prop_assert!(sends <= hung_attempts(&policy.call, Endpoint::General));
+        prop_assert!(took <= policy.call.deadline());
+        let (sends, took, waited) = fails_to_the_end(&policy, seed, hangs, |_| Duration::ZERO);
+        prop_assert!(u64::from(sends) <= sends_max(retries, 0));
+        // Each wait is rounded up to the whole millisecond (rule C2).
+        let rounded = Duration::from_millis(retries.into());
+        prop_assert!(waited <= own_waits(&policy.call).longest.plus(rounded));
+        prop_assert!(took <= policy.call.deadline());
+    }
+
     /// No call waits longer or shorter than what is said of all, for any kind of jitter.
     #[test]
     fn drawn_waits_add_up_to_what_is_said(
