@@ -11,7 +11,8 @@ use crate::clock::{Clock, Sleep};
 /// How long each phase of one attempt may take (rule F2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AttemptLimits {
-    /// Name, connection and TLS handshake together, over all addresses of the name.
+    /// Name, connection, TLS handshake and an HTTP/2 server's settings together, over all addresses of the name; also
+    /// the wait for a connection that another attempt opens.
     pub connect: Duration,
     /// From the start of sending to the whole head of the answer. A re-send (rule D5) does not begin it anew.
     pub first_byte: Duration,
