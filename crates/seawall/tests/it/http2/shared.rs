@@ -365,6 +365,22 @@ async fn an_idle_connection_is_let_go_with_a_goodbye() {
 }
 
 #[tokio::test]
+async fn the_last_to_leave_says_so() {
+    // Breaks when a connection that nobody holds any more is closed before its last reset and its goodbye are out: the
+    // server would work on for nobody.
+    let server = Wire::start(|_| Vec::new()).await;
+    let out = post2(&server.url(), "ping");
+    let transport = transport();
+    let task = tokio::spawn(async move { transport.attempt(&out, &LIMITS, Resend::Never).await });
+    soon(server.was_asked(1)).await;
+    task.abort();
+    assert!(soon(task).await.unwrap_err().is_cancelled());
+    soon(server.is_alone()).await;
+    let last: Vec<_> = server.seen().iter().map(|seen| seen.kind).collect();
+    assert!(last.ends_with(&[RST_STREAM, GOAWAY]), "{last:?}");
+}
+
+#[tokio::test]
 async fn no_idle_connection_is_kept_where_none_may_be() {
     // Breaks when the bounds of the pool are those of HTTP/1.1 alone.
     for builder in [
