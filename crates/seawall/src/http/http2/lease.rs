@@ -122,7 +122,8 @@ impl Lease {
         let Some(answer) = &mut self.answer else {
             return Poll::Ready(Piece::End);
         };
-        // Empty frames are no content, and no sign of life of the one who makes it; h2 bounds their number.
+        // The last frame is often empty, and a reader is promised bytes. Other empty frames never come this far: h2
+        // bounds their number, and they are no sign of the answer's life.
         let data = loop {
             match ready!(answer.poll_data(cx)) {
                 Some(Ok(data)) if data.is_empty() => {}
