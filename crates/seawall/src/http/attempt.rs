@@ -12,7 +12,9 @@
 //! GOAWAY's last stream it says itself that it did not (RFC 9113 6.8), so that needs none. A stream that was refused
 //! was not looked at either, but by a server that has too much to do: the engine waits before it asks again.
 
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 
 use http::StatusCode;
 use seawall_core::facts::Broke;
@@ -158,7 +160,7 @@ impl Transport {
         if shared.pool.is_due(began) {
             // A runtime that slept, as it does for callers who block on one call at a time, has not heard of closes.
             // Its turn comes before a kept connection is trusted.
-            tokio::task::yield_now().await;
+            a_turn().await;
         }
         loop {
             match shared.pool.take(place, source, &shared.clock) {
@@ -241,6 +243,20 @@ impl Again {
             Resend::StaleOnce | Resend::Never => Err(broken),
         }
     }
+}
+
+/// Lets whoever runs this task look at its sockets. Not tokio's own `yield_now`: in a call that blocks inside a task that
+/// waits for the runtime whose very thread is blocked.
+async fn a_turn() {
+    let mut given = false;
+    poll_fn(|cx| {
+        if std::mem::replace(&mut given, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 /// Whether the status asks for the same request on another connection (RFC 9110 15.5.20, RFC 8470 5.2).
