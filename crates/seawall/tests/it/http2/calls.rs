@@ -155,3 +155,36 @@ async fn a_call_needs_no_word_about_http2_under_tls() {
     assert_eq!(soon(old.call(Call::get("/v1/x"))).await.unwrap().body, "http/1.1");
     assert_eq!(server.counts().requests, 1);
 }
+
+#[test]
+fn a_thread_that_blocks_inside_a_task_shares_a_connection_too() {
+    // Breaks when the task of a shared connection lands on the runtime whose thread the call blocks.
+    let runtime = || {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        builder.enable_all().build().unwrap()
+    };
+    let (told, hears) = std::sync::mpsc::channel();
+    let serving = std::thread::spawn(move || {
+        runtime().block_on(async {
+            let server = Wire::start(|asked| answer(asked.stream, "{}")).await;
+            told.send(server.clone()).unwrap();
+            server.was_asked(100).await;
+            soon(server.is_alone()).await;
+        });
+    });
+    let server = hears.recv().unwrap();
+    let upstream = Upstream::builder(&server.url())
+        .unwrap()
+        .http2_prior_knowledge()
+        .build()
+        .unwrap();
+    let upstream = seawall::blocking::Upstream::new(upstream).unwrap();
+    runtime().block_on(async {
+        for _ in 0..100 {
+            assert_eq!(upstream.call(Call::post_json("/v1/x", "{}")).unwrap().body, "{}");
+        }
+    });
+    assert_eq!(server.accepted(), 1);
+    drop(upstream);
+    serving.join().unwrap();
+}
