@@ -81,11 +81,16 @@ impl FromFile {
             return Ok(builder);
         };
         let (key, from) = key(&credential.value, self.config.file())?;
+        // As for a key that is typed, the path may tell how it is sent where the host is nobody's that is known.
         let provider = args
             .provider
             .as_deref()
             .and_then(Provider::named)
-            .unwrap_or(Provider::Generic);
+            .unwrap_or_else(|| {
+                let uri: Option<Uri> = upstream.base_url.value.parse().ok();
+                let host = uri.as_ref().and_then(Uri::host);
+                Provider::inferred(host, uri.as_ref().map_or("/", Uri::path))
+            });
         let (header, secret) = Secret::for_provider(provider, &key)
             .map_err(|error| Failure::Key(format!("the key {from} cannot be sent: {error}")))?;
         Ok(builder.credential(header, secret))

@@ -7,8 +7,18 @@ pub(super) fn fault(url: &str) -> Option<&'static str> {
     if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
         return Some("has a scheme other than http and https");
     }
-    if url.contains(['?', '#']) {
-        return Some("holds a query or a fragment, which belongs to calls");
+    let (rest, query) = rest
+        .split_once('?')
+        .map_or((rest, None), |(rest, query)| (rest, Some(query)));
+    // The version of an API is the one thing of a query that is an upstream's.
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_' | '~');
+    let is_version = |query: &str| {
+        query
+            .strip_prefix("api-version=")
+            .is_some_and(|version| version.chars().all(is_plain))
+    };
+    if url.contains('#') || query.is_some_and(|query| !is_version(query)) {
+        return Some("holds a fragment, or a query other than api-version, which belongs to calls");
     }
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
     if authority.contains('@') {

@@ -102,7 +102,7 @@ pub enum Text {
     Any,
     /// A name of ours: letters, digits, `-`, `_` and `.`.
     Name,
-    /// An `http` or `https` address without query or credential.
+    /// An `http` or `https` address without a credential, and without a query but `api-version`.
     Url,
     /// The name of an environment variable.
     Env,

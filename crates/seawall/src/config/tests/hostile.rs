@@ -164,7 +164,24 @@ fn an_address_that_is_taken_can_be_called() {
     ];
     let ports = ["", ":", ":80", ":0", ":65536", ":x", ":+1"];
     let paths = [
-        "", "/", "/v1", "/v1/", "/v 1", "/ü", "/%20", "/a?b", "/a#b", "/{a}", "/a\"b", "/\u{7f}", "//",
+        "",
+        "/",
+        "/v1",
+        "/v1/",
+        "/v 1",
+        "/ü",
+        "/%20",
+        "/a?b",
+        "/a?api-version=2024-10-21",
+        "?api-version=1",
+        "/a?api-version=1&b=2",
+        "/a?api-version=1?2",
+        "/a?api-version=ü",
+        "/a#b",
+        "/{a}",
+        "/a\"b",
+        "/\u{7f}",
+        "//",
         "/a|b",
     ];
     let schemes = ["http://", "https://", "HTTPS://", "ftp://", "", "//", "http:/"];
@@ -186,7 +203,7 @@ fn an_address_that_is_taken_can_be_called() {
         }
         let plain = ["a", "a.example.com", "127.0.0.1", "[::1]"].contains(&host)
             && ["", ":80"].contains(&port)
-            && ["", "/", "/v1", "/v1/", "/%20"].contains(&path)
+            && ["", "/", "/v1", "/v1/", "/%20", "/a?api-version=2024-10-21"].contains(&path)
             && ["http://", "https://"].contains(&scheme);
         assert!(taken || !plain, "{url}");
     }
