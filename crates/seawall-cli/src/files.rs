@@ -22,7 +22,7 @@ pub(crate) fn read_config(path: &Path) -> Result<Config, Failure> {
     let shown = path.display().to_string();
     match File::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Err(Failure::usage(format!(
-            "{shown}: no such file; name the one that you meant, as in `seawall check FILE`"
+            "{shown}: no such file; name the one that you meant"
         ))),
         Ok(_) | Err(_) => {
             let bytes = read_at_most(path, &shown, FILE_BYTES_MAX as u64)?;

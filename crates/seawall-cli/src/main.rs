@@ -13,6 +13,7 @@ mod files;
 mod interrupts;
 mod man;
 mod mock;
+mod named;
 mod open_files;
 mod schema;
 mod talk;

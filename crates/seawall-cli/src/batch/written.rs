@@ -8,18 +8,14 @@
 use super::{Args, Showing};
 use crate::failure::Failure;
 use crate::files::{read_at_most, read_config};
+use crate::named::{FILE, dialect, is_name, obeyed, upstream};
 use http::Uri;
-use seawall::config::{
-    Config, ConfigErrors, Credential, NotEnforced, PolicyConfig, ProgressForm, Speaks, UpstreamConfig,
-    Written,
-};
+use seawall::config::{Config, Credential, PolicyConfig, ProgressForm, UpstreamConfig, Written};
 use seawall::http::Secret;
 use seawall::upstream::UpstreamBuilder;
 use seawall_core::profile::Provider;
 use std::path::Path;
 
-/// The file where none is named.
-const FILE: &str = "seawall.toml";
 /// The longest file with a key: what is longer is another file.
 const KEY_BYTES_MAX: u64 = 64 * 1024;
 
@@ -45,11 +41,11 @@ impl FromFile {
             (None, None) => return Ok((None, args.clone())),
         };
         let config = read_config(path)?;
-        obeyed(&config)?;
+        obeyed(&config, &["policy", "batch"])?;
         let mut args = args.clone();
         defaults(&mut args, &config);
         let upstream = match args.upstream.as_deref().filter(|to| is_name(to)) {
-            Some(name) => Some(upstream(&config, name)?),
+            Some(name) => Some(upstream(&config, name)?.clone()),
             None => None,
         };
         if let Some(upstream) = &upstream {
@@ -109,46 +105,6 @@ impl FromFile {
     }
 }
 
-/// Whether a destination is the name of an upstream, and no address.
-fn is_name(to: &str) -> bool {
-    !to.contains("://") && !to.starts_with("mock:")
-}
-
-fn upstream(config: &Config, name: &str) -> Result<UpstreamConfig, Failure> {
-    if let Some(upstream) = config.upstream(name) {
-        return Ok(upstream.clone());
-    }
-    let names: Vec<&str> = config
-        .upstreams
-        .iter()
-        .map(|upstream| upstream.name.value.as_str())
-        .collect();
-    let known = match names.as_slice() {
-        [] => "it has none".to_owned(),
-        names => format!("it has {}", names.join(", ")),
-    };
-    let file = config.file();
-    Err(Failure::usage(format!(
-        "--upstream {name}: {file} has no upstream of this name; {known}"
-    )))
-}
-
-/// Refuses settings of policy and batch that nothing obeys yet: a bound that does not bind is worse than none.
-fn obeyed(config: &Config) -> Result<(), Failure> {
-    let counts =
-        |later: &&NotEnforced| later.what.key.starts_with("policy.") || later.what.key.starts_with("batch.");
-    match config.not_enforced.iter().find(counts) {
-        None => Ok(()),
-        Some(NotEnforced { what, at }) => {
-            let message = format!(
-                "{what} is not enforced yet: {}; take it out to run without it",
-                what.missing
-            );
-            Err(Failure::Config(ConfigErrors::from(config.finding(at, message))))
-        }
-    }
-}
-
 /// Puts what `[batch]` says where nothing was typed.
 fn defaults(args: &mut Args, config: &Config) {
     fn value<T: Clone>(written: &Option<Written<T>>) -> Option<T> {
@@ -172,19 +128,6 @@ fn defaults(args: &mut Args, config: &Config) {
     args.skip_invalid |= value(&batch.skip_invalid).unwrap_or(false);
     args.allow_absolute_url |= value(&batch.allow_absolute_url).unwrap_or(false);
     args.extras |= value(&batch.extras).unwrap_or(false);
-}
-
-/// The dialect that the file says, or that the host tells.
-fn dialect(upstream: &UpstreamConfig) -> Option<Provider> {
-    match upstream.provider.as_ref().map(|provider| provider.value) {
-        Some(Speaks::Provider(provider)) => Some(provider),
-        Some(Speaks::Seawall) => None,
-        None => {
-            let uri: Option<Uri> = upstream.base_url.value.parse().ok();
-            let known = Provider::inferred(uri.as_ref().and_then(Uri::host), "/");
-            Some(known).filter(|known| *known != Provider::Generic)
-        }
-    }
 }
 
 /// A key, and where it is from.
