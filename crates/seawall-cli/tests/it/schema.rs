@@ -158,7 +158,8 @@ fn a_config_that_is_read_is_taken_by_its_schema() {
     // The files of the guide, which people copy into their editors.
     let schema = schema("config");
     let mut files = blocks("docs/guide/explain.md");
-    assert!(!files.is_empty());
+    files.extend(blocks("docs/guide/check.md"));
+    assert!(files.len() >= 4);
     files.push(String::new());
     files.push(WHOLE.to_owned());
     for file in files {
@@ -181,6 +182,10 @@ base_url = "https://api.example.com/v1"
 credential = { env = "MAIN_API_KEY" }
 classify = [{ status = 446, as = "failed" }]
 policy = { retries = 3, breaker = { window = "1m" } }
+[[upstream]]
+name = "azure"
+base_url = "https://a.openai.azure.com?api-version=2024-10-21"
+policy = { hints = { cooldown_max = "1d12h" } }
 [[model]]
 name = "small-1"
 upstream = "main"
@@ -188,7 +193,7 @@ input = 0.42
 [[route]]
 match = { path = "/v1/*", model = "big-*", task = ["summarize"], header = { x-team = "blue" } }
 to = ["main/small-1", "main"]
-money_max = { usd = 50.0, per = "24h" }
+money_max = { usd = 50.0, per = "1d" }
 [serve]
 admin = { listen = "127.0.0.1:0" }
 body_max = "64KiB"
@@ -210,6 +215,8 @@ fn a_config_with_a_wrong_name_type_or_word_fails_its_schema_too() {
         "policy = { retries = \"5\" }".to_owned(),
         "policy = { deadline = 30 }".to_owned(),
         "policy = { deadline = \"30\" }".to_owned(),
+        "policy = { deadline = \"\" }".to_owned(),
+        "policy = { deadline = \"d\" }".to_owned(),
         "policy = { preset = \"careful\" }".to_owned(),
         "policy = { backoff = { factor = 11 } }".to_owned(),
         "policy = { backoff = { jitter = \"some\" } }".to_owned(),

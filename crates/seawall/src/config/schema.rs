@@ -10,7 +10,8 @@ use super::keys::{self, Held, Key, Takes, Text, decimal};
 use serde_json::{Map, Value, json};
 
 /// A length of time, as [`seawall_core::time::Duration::parse_units`] reads it.
-const LENGTH: &str = "^(([0-9]+\\.?[0-9]*|\\.[0-9]+)(h|m|s|ms|us|µs|μs|ns))+$";
+const LENGTH: &str =
+    "^(([0-9]+\\.?[0-9]*|\\.[0-9]+)d)?(([0-9]+\\.?[0-9]*|\\.[0-9]+)(h|m|s|ms|us|µs|μs|ns))*$";
 
 /// The JSON Schema (2020-12) of a `seawall.toml`, for editors.
 ///
@@ -30,7 +31,7 @@ pub fn schema() -> Value {
     }
     let mut policy = table("policy");
     policy.insert("description".to_owned(), "The keys of [policy].".into());
-    let lengths = json!({ "type": "string", "pattern": LENGTH, "examples": ["500ms", "30s", "2m", "1h30m"] });
+    let lengths = json!({ "type": "string", "minLength": 2, "pattern": LENGTH, "examples": ["500ms", "30s", "2m", "1h30m", "1d"] });
     let sizes = json!({ "type": "string", "pattern": "^[0-9]+(B|KiB|MiB|GiB)$", "examples": ["64KiB"] });
     root.insert(
         "$defs".to_owned(),
@@ -149,7 +150,7 @@ fn text(kind: Text) -> Value {
     let pattern = match kind {
         Text::Any | Text::File | Text::Pattern | Text::Destination => "\\S",
         Text::Name => "^[A-Za-z0-9._-]{1,128}$",
-        Text::Url => "^[Hh][Tt][Tt][Pp][Ss]?://[^\\s?#@]+$",
+        Text::Url => "^[Hh][Tt][Tt][Pp][Ss]?://[^\\s?#@]+(\\?api-version=[A-Za-z0-9._~-]*)?$",
         Text::Env => "^[A-Za-z_][A-Za-z0-9_]{0,127}$",
         Text::Header => "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$",
         Text::Path => "^/",

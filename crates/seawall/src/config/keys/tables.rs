@@ -91,7 +91,7 @@ pub(super) const KEYS: &[Key] = &[
     Key::new("route.max_price", PRICE, "no bound", "10.0", "rule K2", "US dollars per million tokens answered that a candidate may cost"),
     Key::new("route.money_max", Takes::Table, "no bound", "{ usd = 50.0, per = \"1d\" }", "rule I5", "what the route may spend"),
     Key::new("route.money_max.usd", MONEY, "must be written", "50.0", "rule I5", "US dollars"),
-    Key::new("route.money_max.per", LENGTH, "must be written", "\"24h\"", "rule I5", "in how long"),
+    Key::new("route.money_max.per", LENGTH, "must be written", "\"1d\"", "rule I5", "in how long"),
     Key::new("route.replay", Takes::Word(&["declared", "unsafe"]), "as method, path and key say", "\"declared\"", "rule E1", "what a repeat of its calls may do"),
     Key::new("route.cache", Takes::Table, "off", "{ ttl = \"10m\" }", "", "answers that are given again without a call"),
     Key::new("route.cache.ttl", LENGTH, "must be written", "\"10m\"", "", "for how long"),
