@@ -7,17 +7,15 @@
 
 use super::{Args, Showing};
 use crate::failure::Failure;
-use crate::files::{read_at_most, read_config};
+use crate::files::{read_config, read_key};
 use crate::named::{FILE, dialect, is_name, obeyed, upstream};
 use http::Uri;
-use seawall::config::{Config, Credential, PolicyConfig, ProgressForm, UpstreamConfig, Written};
+use seawall::config::{Config, PolicyConfig, ProgressForm, UpstreamConfig, Written};
 use seawall::http::Secret;
 use seawall::upstream::UpstreamBuilder;
 use seawall_core::profile::Provider;
 use std::path::Path;
 
-/// The longest file with a key: what is longer is another file.
-const KEY_BYTES_MAX: u64 = 64 * 1024;
 
 /// A batch's part of a file.
 pub(super) struct FromFile {
@@ -76,7 +74,7 @@ impl FromFile {
         let Some(credential) = upstream.credential.as_ref().filter(|_| !typed) else {
             return Ok(builder);
         };
-        let (key, from) = key(&credential.value, self.config.file())?;
+        let (key, from) = read_key(&credential.value, self.config.file())?;
         // As for a key that is typed, the path may tell how it is sent where the host is nobody's that is known.
         let provider = args
             .provider
@@ -130,25 +128,3 @@ fn defaults(args: &mut Args, config: &Config) {
     args.extras |= value(&batch.extras).unwrap_or(false);
 }
 
-/// A key, and where it is from.
-fn key(credential: &Credential, file: &str) -> Result<(String, String), Failure> {
-    let (text, from) = match credential {
-        Credential::Env(name) => {
-            let text = std::env::var(name).map_err(|_| {
-                Failure::Key(format!("{name}, which {file} names, is not set, or is no text"))
-            })?;
-            (text, format!("in {name}"))
-        }
-        Credential::File(name) => {
-            let bytes = read_at_most(Path::new(name), name, KEY_BYTES_MAX)
-                .map_err(|failure| Failure::Key(failure.to_string()))?;
-            // The bytes themselves are told to nobody.
-            let text = String::from_utf8(bytes).map_err(|_| Failure::Key(format!("{name} holds no text")))?;
-            (text, format!("in {name}"))
-        }
-    };
-    match text.trim() {
-        "" => Err(Failure::Key(format!("the key {from} is empty"))),
-        key => Ok((key.to_owned(), from)),
-    }
-}

@@ -6,17 +6,13 @@
 //! is a status and our own words.
 
 use crate::failure::Failure;
-use crate::files::read_at_most;
+use crate::files::read_key;
 use seawall::config::{Config, Credential, UpstreamConfig};
 use seawall::trial::{self, Found};
 use seawall_core::time::Duration;
 use serde::Serialize;
-use std::path::Path;
 use std::process::ExitCode;
 use tokio::task::JoinSet;
-
-/// The longest file with a key: what is longer is another file.
-const FILE_BYTES_MAX: u64 = 64 * 1024;
 
 /// What came of one upstream's key.
 #[derive(Debug, Serialize)]
@@ -90,13 +86,17 @@ pub(super) fn try_all(config: &Config, limit: Duration) -> Result<Vec<Tried>, Fa
         let mut trials = JoinSet::new();
         let mut tried: Vec<(usize, Tried)> = Vec::new();
         for (nth, upstream) in config.upstreams.iter().enumerate() {
-            match key_of(upstream) {
-                Ok(Some(key)) => {
+            let key = upstream
+                .credential
+                .as_ref()
+                .map(|credential| read_key(&credential.value, config.file()));
+            match key {
+                Some(Ok((key, _))) => {
                     let upstream = upstream.clone();
                     trials.spawn(async move { (nth, one(&upstream, &key, limit).await) });
                 }
-                Ok(None) => tried.push((nth, without(upstream, State::NotTried, "no credential is named"))),
-                Err(why) => tried.push((nth, without(upstream, State::Refused, &why))),
+                None => tried.push((nth, without(upstream, State::NotTried, "no credential is named"))),
+                Some(Err(why)) => tried.push((nth, without(upstream, State::Refused, &why.to_string()))),
             }
         }
         while let Some(ended) = trials.join_next().await {
@@ -136,31 +136,5 @@ fn without(upstream: &UpstreamConfig, state: State, text: &str) -> Tried {
         state,
         status: None,
         text: text.to_owned(),
-    }
-}
-
-/// The upstream's key, or why there is none where one is named.
-fn key_of(upstream: &UpstreamConfig) -> Result<Option<String>, String> {
-    let Some(credential) = &upstream.credential else {
-        return Ok(None);
-    };
-    let key = match &credential.value {
-        Credential::Env(name) => match std::env::var(name) {
-            Ok(key) => key,
-            Err(std::env::VarError::NotPresent) => return Err(format!("the variable {name} is not set")),
-            Err(std::env::VarError::NotUnicode(_)) => {
-                return Err(format!("what the variable {name} holds is no text"));
-            }
-        },
-        Credential::File(name) => {
-            let bytes =
-                read_at_most(Path::new(name), name, FILE_BYTES_MAX).map_err(|failure| failure.to_string())?;
-            // The bytes themselves are told to nobody.
-            String::from_utf8(bytes).map_err(|_| format!("what {name} holds is no text"))?
-        }
-    };
-    match key.trim() {
-        "" => Err("the key is empty".to_owned()),
-        key => Ok(Some(key.to_owned())),
     }
 }
