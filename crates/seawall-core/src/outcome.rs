@@ -209,6 +209,23 @@ impl Report {
             resent: false,
         }
     }
+
+    /// Whether the attempt left: one that was refused here earns nobody a retry (rule G2), counts against no limit and is
+    /// no sign of life. So is a denial without an answer: the credential could not be had (rule D6).
+    pub(crate) const fn was_sent(&self) -> bool {
+        match self.outcome {
+            Outcome::Failed {
+                cause: Cause::Request,
+                ..
+            } => false,
+            Outcome::Denied { latches: false } => self.status != 0,
+            Outcome::Denied { latches: true }
+            | Outcome::Failed { .. }
+            | Outcome::Answer
+            | Outcome::Refused(_)
+            | Outcome::Throttled { .. } => true,
+        }
+    }
 }
 
 /// What an attempt used, as the server reported it.

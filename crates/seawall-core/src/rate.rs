@@ -41,6 +41,7 @@ impl Cost {
 /// What an attempt that needed `estimate` used, as far as anybody knows.
 pub(crate) fn used(report: &Report, estimate: Cost) -> Cost {
     let cost = match (report.usage, report.outcome) {
+        (Usage::NONE, _) if !report.was_sent() => Cost::NOTHING,
         (Usage::NONE, Outcome::Answer) => estimate,
         (Usage::NONE, outcome) => used_without_answer(outcome.sent(), estimate),
         (usage, _) => Cost::of(usage.tokens_in, usage.tokens_out),

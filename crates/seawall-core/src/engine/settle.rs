@@ -154,7 +154,7 @@ impl Engine {
         } = self;
         let attempt = &mut calls[slot as usize].out[place];
         let (chain, evidence) = (attempt.chain, evidence(report));
-        let was_sent = was_sent(report);
+        let was_sent = report.was_sent();
         let mut gave = Held::PLACE;
         for (index, number) in chain.gates().iter().enumerate() {
             let gate = &mut gates[*number as usize];
@@ -212,7 +212,7 @@ impl Engine {
                 let credential = self.calls[slot as usize].legs[usize::from(leg)]
                     .candidate
                     .credential;
-                if was_sent(report) {
+                if report.was_sent() {
                     self.answered(chain);
                 }
                 if latches && let Some(until) = self.latches.denied(now, credential) {
@@ -343,27 +343,10 @@ impl Engine {
     }
 }
 
-/// Whether an attempt left: one that was refused here earns nobody a retry (rule G2), and is no sign of life. So is a
-/// denial without an answer: the credential could not be had.
-const fn was_sent(report: &Report) -> bool {
-    match report.outcome {
-        Outcome::Failed {
-            cause: Cause::Request,
-            ..
-        } => false,
-        Outcome::Denied { latches: false } => report.status != 0,
-        Outcome::Denied { latches: true }
-        | Outcome::Failed { .. }
-        | Outcome::Answer
-        | Outcome::Refused(_)
-        | Outcome::Throttled { .. } => true,
-    }
-}
-
 /// What an outcome says of an upstream's health (rule H2).
 const fn evidence(report: &Report) -> Evidence {
     match report.outcome {
-        _ if !was_sent(report) => Evidence::Neutral,
+        _ if !report.was_sent() => Evidence::Neutral,
         Outcome::Answer => Evidence::Success,
         // About one request, not about the upstream.
         Outcome::Failed { .. } if matches!(report.status, 409 | 421 | 425) => Evidence::Answered,

@@ -123,6 +123,8 @@ fn what_an_attempt_used_is_what_the_server_counted() {
         (resent, [2, 11, 5, 6]),
         (Report::of(Outcome::Throttled { hint: None }), [1, 0, 0, 0]),
         (Report::of(Outcome::Refused(Refusal::Caller)), [1, 0, 0, 0]),
+        // No answer: the credential could not be had, and nothing was sent.
+        (Report::of(Outcome::Denied { latches: false }), [0; 4]),
         (Report::of(Outcome::Denied { latches: true }), [1, 0, 0, 0]),
         (Report::of(failed(Sent::No)), [0, 0, 0, 0]),
         (Report::of(failed(Sent::NotDone)), [1, 0, 0, 0]),
