@@ -39,13 +39,15 @@ mod run;
 pub use attempts::{Attempt, Attempts, Awaited, Blocking, BlockingWith, Each, EachWith};
 pub use classify::{ByFailure, ByType, Classifier, Classify, Failure, When};
 pub use error::{BoxedError, RetryError};
-pub use run::Retrying;
 pub(crate) use run::Timers;
 
 use crate::chance::entropy;
 use crate::clock::Clock;
 use crate::gate::Gate;
 use crate::hub::Hub;
+use flights::Flights;
+use pin_project_lite::pin_project;
+use run::{Hand, Stage};
 use seawall_core::call::{Candidate, Spec};
 use seawall_core::facts::Replay;
 use seawall_core::policy::{CallPolicy, Policy};
@@ -54,7 +56,9 @@ use seawall_core::time::{Duration, Instant};
 use seawall_core::trace::Recording;
 use seawall_core::verdict::Endpoint;
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 /// Makes a call of `make`: it is called for each attempt, and what it makes is awaited.
 ///
@@ -111,16 +115,25 @@ where
     Retry::new(EachWith(make), rules.into())
 }
 
-/// A call of a closure that is still to be made: await it, or [`call`](Retry::call) it on a thread.
-///
-/// Made by [`retry`], [`retry_with`] and their [`blocking`](crate::blocking) twins.
-#[must_use = "nothing is called before this is awaited or, on a thread, before `.call()`"]
-pub struct Retry<'a, M, C = ByType, N = Unheard> {
-    make: M,
-    classifier: C,
-    hook: N,
-    rules: Rules<'a>,
-    promise: Promise,
+pin_project! {
+    /// A call of a closure, which begins when it is first polled: await it, or [`call`](Retry::call) it on a thread.
+    ///
+    /// Made by [`retry`], [`retry_with`] and their [`blocking`](crate::blocking) twins. Say all that there is to say of
+    /// it before: what is said later begins it anew. It is `Send` where the closure, its futures and its answer are.
+    #[must_use = "nothing is called before this is awaited or, on a thread, before `.call()`"]
+    pub struct Retry<'a, M, C = ByType, N = Unheard>
+    where
+        M: Attempts,
+    {
+        // Before the stage: what is out goes first, then the loop that ordered it.
+        #[pin]
+        flights: Flights<M::Flight>,
+        stage: Stage,
+        hand: Hand<M, C, N, M::Answer, M::Error>,
+        rules: Rules<'a>,
+        promise: Promise,
+        timers: Timers,
+    }
 }
 
 /// What the caller says of its call.
@@ -146,26 +159,27 @@ impl Promise {
     }
 }
 
+impl Promise {
+    const NOTHING: Self = Self {
+        replay: Replay::Declared,
+        deadline: None,
+        retries_max: None,
+    };
+}
+
 impl<'a, M: Attempts> Retry<'a, M> {
     pub(crate) const fn new(make: M, rules: Rules<'a>) -> Self {
-        Self {
-            make,
-            classifier: ByType,
-            hook: Unheard,
-            rules,
-            promise: Promise {
-                replay: Replay::Declared,
-                deadline: None,
-                retries_max: None,
-            },
-        }
+        let hand = Hand::new(make, ByType, Unheard);
+        Self::unbegun(hand, rules, Promise::NOTHING, Timers::Runtime)
     }
 }
 
 impl<'a, M: Attempts, C, N> Retry<'a, M, C, N> {
     /// Retries errors for which `when` is true, and no others; instead of what their type says.
     pub fn when<W: FnMut(&M::Error) -> bool>(self, when: W) -> Retry<'a, M, When<W>, N> {
-        self.classified(When(when))
+        let Hand { make, hook, .. } = self.hand;
+        let hand = Hand::new(make, When(when), hook);
+        Retry::unbegun(hand, self.rules, self.promise, self.timers)
     }
 
     /// Says what each error is: a status, a break, a server's word on waiting; instead of what its type says.
@@ -190,28 +204,26 @@ impl<'a, M: Attempts, C, N> Retry<'a, M, C, N> {
     /// # Ok(()) }
     /// ```
     pub fn classify<F: FnMut(&M::Error) -> Failure>(self, classify: F) -> Retry<'a, M, ByFailure<F>, N> {
-        self.classified(ByFailure(classify))
+        let Hand { make, hook, .. } = self.hand;
+        let hand = Hand::new(make, ByFailure(classify), hook);
+        Retry::unbegun(hand, self.rules, self.promise, self.timers)
     }
 
     /// Tells `hook` of each wait before it begins: for logs. It is called between attempts, outside any lock.
     pub fn notify<H: FnMut(&Notice<'_, M::Error>)>(self, hook: H) -> Retry<'a, M, C, Heard<H>> {
-        Retry {
-            make: self.make,
-            classifier: self.classifier,
-            hook: Heard(hook),
-            rules: self.rules,
-            promise: self.promise,
-        }
+        let Hand { make, classifier, .. } = self.hand;
+        let hand = Hand::new(make, classifier, Heard(hook));
+        Retry::unbegun(hand, self.rules, self.promise, self.timers)
     }
 
     /// How long the call may take, instead of the policy's deadline: waits and attempts together.
-    pub const fn deadline(mut self, length: Duration) -> Self {
+    pub fn deadline(mut self, length: Duration) -> Self {
         self.promise.deadline = Some(length);
         self
     }
 
     /// Fewer retries than the policy's.
-    pub const fn retries_max(mut self, retries: u32) -> Self {
+    pub fn retries_max(mut self, retries: u32) -> Self {
         self.promise.retries_max = Some(retries);
         self
     }
@@ -219,37 +231,48 @@ impl<'a, M: Attempts, C, N> Retry<'a, M, C, N> {
     /// What a repeat would do (rule E1). [`Replay::Declared`] unless it is said: who gives a closure to be called again
     /// says that it may be. [`Replay::Unsafe`] repeats only what provably did not act; under the preset `writes`, which
     /// does not take a declaration, so does `Declared`.
-    pub const fn replay(mut self, replay: Replay) -> Self {
+    pub fn replay(mut self, replay: Replay) -> Self {
         self.promise.replay = replay;
         self
     }
 
-    fn classified<D>(self, classifier: D) -> Retry<'a, M, D, N> {
-        Retry {
-            make: self.make,
-            classifier,
-            hook: self.hook,
-            rules: self.rules,
-            promise: self.promise,
+    /// The same call by other timers.
+    pub(crate) fn timed(mut self, timers: Timers) -> Self {
+        self.timers = timers;
+        self
+    }
+
+    const fn unbegun(
+        hand: Hand<M, C, N, M::Answer, M::Error>,
+        rules: Rules<'a>,
+        promise: Promise,
+        timers: Timers,
+    ) -> Self {
+        Self {
+            flights: Flights::none(),
+            stage: Stage::Unbegun,
+            hand,
+            rules,
+            promise,
+            timers,
         }
     }
 }
 
-impl<'a, M, C, N> IntoFuture for Retry<'a, M, C, N>
+impl<M, C, N> Future for Retry<'_, M, C, N>
 where
     M: Awaited,
     C: Classifier<M::Error>,
     N: Hear<M::Error>,
 {
     type Output = Result<M::Answer, RetryError<M::Error>>;
-    type IntoFuture = Retrying<'a, M, C, N>;
 
-    fn into_future(self) -> Retrying<'a, M, C, N> {
-        Retrying::new(self)
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.poll_call(context)
     }
 }
 
-impl<M, C, N> fmt::Debug for Retry<'_, M, C, N> {
+impl<M: Attempts, C, N> fmt::Debug for Retry<'_, M, C, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Retry")
             .field("rules", &self.rules)

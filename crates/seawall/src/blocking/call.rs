@@ -2,8 +2,9 @@
 
 use super::{StdClock, block_on};
 use crate::retry::{
-    Attempt, Attempts, Blocking, BlockingWith, Classifier, Hear, Retry, RetryError, Retrying, Rules, Timers,
+    Attempt, Attempts, Blocking, BlockingWith, Classifier, Hear, Retry, RetryError, Rules, Timers,
 };
+use std::future::poll_fn;
 use std::pin::pin;
 use std::task::{Context, Waker};
 
@@ -95,10 +96,10 @@ where
     N: Hear<M::Error>,
 {
     let clock = StdClock::new();
-    let mut call = pin!(Retrying::timed(retry, Timers::Thread(clock)));
+    let mut call = pin!(retry.timed(Timers::Thread(clock)));
     let nobody = &mut Context::from_waker(Waker::noop());
     match call.as_mut().poll_ahead(nobody) {
         Some(answer) => Ok(answer),
-        None => block_on(&clock, call),
+        None => block_on(&clock, poll_fn(|context| call.as_mut().poll_call(context))),
     }
 }

@@ -15,7 +15,6 @@ use crate::blocking::StdClock;
 use crate::clock::{Clock, TokioClock};
 use crate::drive::{Finished, drive, drive_since};
 use crate::hub::Hub;
-use pin_project_lite::pin_project;
 use seawall_core::call::Candidate;
 use seawall_core::engine::Engine;
 use seawall_core::facts::Broke;
@@ -25,7 +24,6 @@ use seawall_core::policy::{CallPolicy, GatePolicy};
 use seawall_core::reason::Reason;
 use seawall_core::time::{Duration, Instant};
 use seawall_core::verdict::Role;
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -33,28 +31,8 @@ use std::task::{Context, Poll, ready};
 /// The engine's loop on one call; it holds nothing of the caller's.
 type Driver = Pin<Box<dyn Future<Output = Finished> + Send>>;
 
-pin_project! {
-    /// A call that is being made. See [`retry`](super::retry()).
-    ///
-    /// It is `Send` where the closure, its futures and its answer are.
-    #[must_use = "nothing is called before this is awaited"]
-    pub struct Retrying<'a, M, C, N>
-    where
-        M: Attempts,
-    {
-        // Before the stage: what is out goes first, then the loop that ordered it.
-        #[pin]
-        flights: Flights<M::Flight>,
-        stage: Stage,
-        rules: Rules<'a>,
-        hand: Hand<M, C, N, M::Answer, M::Error>,
-        promise: Promise,
-        timers: Timers,
-    }
-}
-
 /// How far a call is.
-enum Stage {
+pub(super) enum Stage {
     Unbegun,
     /// The first attempt is out, and there is no engine yet.
     Ahead(Ahead),
@@ -63,12 +41,12 @@ enum Stage {
     Over,
 }
 
-struct Ahead {
+pub(super) struct Ahead {
     clock: Ticking,
     began: Instant,
 }
 
-struct Driven {
+pub(super) struct Driven {
     driver: Driver,
     desk: Desk,
     hub: Arc<Hub>,
@@ -83,39 +61,19 @@ pub(crate) enum Timers {
     Thread(StdClock),
 }
 
-impl<'a, M: Attempts, C, N> Retrying<'a, M, C, N> {
-    pub(super) fn new(retry: Retry<'a, M, C, N>) -> Self {
-        Self::timed(retry, Timers::Runtime)
-    }
-
-    pub(crate) fn timed(retry: Retry<'a, M, C, N>, timers: Timers) -> Self {
-        Self {
-            flights: Flights::none(),
-            stage: Stage::Unbegun,
-            rules: retry.rules,
-            hand: Hand {
-                make: retry.make,
-                classifier: retry.classifier,
-                hook: retry.hook,
-                attempts: 0,
-                answer: None,
-                last: None,
-            },
-            promise: retry.promise,
-            timers,
-        }
-    }
-}
-
-impl<M, C, N> Future for Retrying<'_, M, C, N>
+impl<M, C, N> Retry<'_, M, C, N>
 where
     M: Attempts,
     C: Classifier<M::Error>,
-    N: Hear<M::Error>,
 {
-    type Output = Result<M::Answer, RetryError<M::Error>>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+    #[inline]
+    pub(crate) fn poll_call(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<M::Answer, RetryError<M::Error>>>
+    where
+        N: Hear<M::Error>,
+    {
         if let Some(answer) = self.as_mut().poll_ahead(context) {
             return Poll::Ready(Ok(answer));
         }
@@ -133,13 +91,7 @@ where
             Stage::Over => panic!("a call is not polled after its end"),
         }
     }
-}
 
-impl<M, C, N> Retrying<'_, M, C, N>
-where
-    M: Attempts,
-    C: Classifier<M::Error>,
-{
     /// The answer of a call whose first attempt succeeds while it is ahead of its engine. Does nothing once there is one,
     /// and asks nothing of `context` for an attempt that is over as soon as it is made: a thread needs no park for it.
     #[inline]
@@ -319,16 +271,27 @@ impl Driven {
 }
 
 /// What is the caller's, and what its attempts brought.
-struct Hand<M, C, N, T, E> {
-    make: M,
-    classifier: C,
-    hook: N,
+pub(super) struct Hand<M, C, N, T, E> {
+    pub(super) make: M,
+    pub(super) classifier: C,
+    pub(super) hook: N,
     attempts: u32,
     answer: Option<T>,
     last: Option<E>,
 }
 
 impl<M: Attempts, C, N> Hand<M, C, N, M::Answer, M::Error> {
+    pub(super) const fn new(make: M, classifier: C, hook: N) -> Self {
+        Self {
+            make,
+            classifier,
+            hook,
+            attempts: 0,
+            answer: None,
+            last: None,
+        }
+    }
+
     fn make(&mut self, number: u32, role: Role, left: Duration) -> M::Flight {
         self.attempts = number;
         self.make.attempt(Attempt {
@@ -411,13 +374,5 @@ impl std::ops::Deref for Ticking {
             Self::Runtime(clock) => clock,
             Self::Thread(clock) => clock,
         }
-    }
-}
-
-impl<M: Attempts, C, N> fmt::Debug for Retrying<'_, M, C, N> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Retrying")
-            .field("attempts", &self.hand.attempts)
-            .finish_non_exhaustive()
     }
 }
