@@ -268,6 +268,20 @@ fn an_attempt_knows_which_it_is_and_what_time_is_left() {
     .assert_eq(&seen.collect::<Vec<_>>().join("\n"));
 }
 
+#[test]
+fn a_call_may_go_to_another_thread_where_its_closure_may() {
+    // Could break if anything that the call keeps for itself were bound to a thread: no task could be spawned of it.
+    fn may_go<T: Send>(call: T) -> T {
+        call
+    }
+    let policy = policy();
+    let gate = Gate::new(&policy);
+    let quiet = may_go(retry(async || Ok::<_, Failure>(1), &policy));
+    let told = may_go(retry(async || Ok::<_, Failure>(2), &gate).notify(|_| ()));
+    let (quiet, told) = (run(&CrankedClock::new(), quiet), run(&CrankedClock::new(), told));
+    assert_eq!((quiet, told), (Ok(1), Ok(2)));
+}
+
 fn failures() -> impl Strategy<Value = Option<Failure>> {
     let hint = prop_oneof![Just(0), 1..3_000_u64, 50_000..70_000_u64];
     let failure = prop_oneof![
