@@ -8,7 +8,7 @@
 //!
 //! There is no second loop: [`block_on`] runs a call's future on the thread that wants its answer, parked in between;
 //! [`StdClock`] is the clock for it, whose timers are the park's own time limit. Closures need no runtime and no helper
-//! thread; sockets have one thread that waits for them.
+//! thread; calls over HTTP have one.
 //!
 //! A thread cannot be cut: an attempt that blocks for longer than its call has time ends when it ends, and the call
 //! with it. Give the time that is left ([`Attempt::left`](crate::Attempt::left)) to whatever limit your own call takes.

@@ -2,8 +2,9 @@
 //!
 //! What can go wrong: sockets need somebody who waits for them. A runtime that runs only while a call is made leaves
 //! its idle connections unwatched in between, so that a server's close is met by the next call instead of by nobody;
-//! and a runtime started inside another panics. So one thread waits for the sockets of all calls, and each call's own
-//! thread runs its loop, parked in between; that is no runtime, and may stand anywhere where blocking may.
+//! one that is started inside another panics; and a call that is polled inside somebody else's task may be told to
+//! yield to a runtime that waits for this very thread. So one thread of its own runs the calls and their sockets, and
+//! whoever makes a call is parked: that may stand anywhere where blocking may.
 
 use super::{StdClock, block_on};
 use crate::upstream::{Answer, Call, CallError};
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::Notify;
+use tokio::task::JoinError;
 
 /// An [`Upstream`](crate::Upstream) for threads without a runtime. Cheap to clone; clones are the same upstream, and so
 /// are the async ones that it was made of.
@@ -35,7 +37,8 @@ pub struct Upstream {
 }
 
 impl Upstream {
-    /// Makes calls to `upstream` from threads. Starts the thread that waits for sockets; it ends with the last clone.
+    /// Makes calls to `upstream` from threads. Starts the thread that runs them and waits for their sockets; it ends with
+    /// the last clone.
     ///
     /// # Errors
     /// The operating system gives no thread, or nothing to wait for sockets with.
@@ -51,11 +54,18 @@ impl Upstream {
     /// # Errors
     /// [`CallError`]: why the call ended, the last real answer, and every attempt.
     pub fn call(&self, call: Call) -> Result<Answer, Box<CallError>> {
-        // Only so that sockets know who watches them: nothing is run here but this call.
-        let _watched = self.sockets.handle.enter();
-        // In a task, sockets would make the call yield to a runtime that waits for this very thread.
-        let call = tokio::task::unconstrained(self.upstream.call(call));
-        block_on(&StdClock::new(), call)
+        let upstream = self.upstream.clone();
+        let running = self
+            .sockets
+            .handle
+            .spawn(async move { upstream.call(call).await });
+        // In a task, a runtime would count this as its own: it would be told to yield, and cannot.
+        let ended = block_on(&StdClock::new(), tokio::task::unconstrained(running));
+        match ended.map_err(JoinError::try_into_panic) {
+            Ok(end) => end,
+            Err(Ok(panic)) => std::panic::resume_unwind(panic),
+            Err(Err(_)) => unreachable!("the thread of the sockets outlives every call"),
+        }
     }
 
     /// The same upstream for tasks: its name, its events, its engine.
@@ -70,7 +80,7 @@ impl fmt::Debug for Upstream {
     }
 }
 
-/// The thread that waits for sockets.
+/// The thread that runs calls and waits for their sockets.
 struct Sockets {
     handle: Handle,
     ends: Arc<Notify>,
