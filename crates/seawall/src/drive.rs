@@ -4,7 +4,7 @@
 //! same one on a plain thread; a simulator calls the same engine from a heap of events. From one seed all three
 //! print the same trace, byte for byte.
 
-use crate::hub::{CallGuard, Hub, Landed, Leave, Others, Step, Told};
+use crate::hub::{CallGuard, Hub, Landed, Landing, Leave, Opened, Others, Step, Told};
 use seawall_core::call::Spec;
 use seawall_core::reason::Reason;
 use seawall_core::time::{Duration, Instant};
@@ -47,51 +47,74 @@ impl<T, F: FnMut(T)> Log<T> for F {
 /// each attempt brought, in the order in which they ended, and what was waited for.
 ///
 /// Dropping the future at any point abandons what is out and ends the call.
-pub async fn drive<'s, T, F>(
-    hub: &Arc<Hub>,
-    spec: impl FnOnce(Instant) -> Spec<'s>,
-    send: impl FnMut(Leave) -> F,
+pub async fn drive<'h, 's, T, F>(
+    hub: &'h Arc<Hub>,
+    spec: impl Fn(Instant) -> Spec<'s>,
+    mut send: impl FnMut(Leave<'h>) -> F,
     log: &mut impl Log<T>,
 ) -> Finished
 where
-    F: Future<Output = Landed<T>>,
+    F: Future<Output = Landed<'h, T>>,
 {
     let mut hedges = false;
-    let (call, told) = hub.begin(|now| {
+    let opened = hub.open(|now| {
         let spec = spec(now);
         hedges = spec.policy.hedge().is_some();
         spec
     });
+    let (call, told) = match opened {
+        Opened::Seated(call, told) => (call, told),
+        Opened::Sent(leave) => {
+            let Landed {
+                mut leave,
+                report,
+                value,
+            } = send(leave).await;
+            let landing = hub.land_opening(&mut leave, report, spec);
+            log.landed(value);
+            match landing {
+                Landing::Seated(call, told) => (call, told),
+                Landing::Answered(ended) => {
+                    return Finished {
+                        reason: Reason::Succeeded,
+                        unknown: ended.unknown,
+                        retry_at: None,
+                        sends: ended.sends,
+                    };
+                }
+            }
+        }
+    };
     follow(hub, call, told, hedges, send, log).await
 }
 
 /// As [`drive`], for a call that began at `began` and whose first attempt was made before the hub was asked. The hub is
 /// its own, and new: nothing at all stood in the way of that attempt.
-pub(crate) async fn drive_since<'s, T, F>(
-    hub: &Arc<Hub>,
+pub(crate) async fn drive_since<'h, 's, T, F>(
+    hub: &'h Arc<Hub>,
     began: Instant,
     spec: impl FnOnce(Instant) -> Spec<'s>,
-    send: impl FnMut(Leave) -> F,
+    send: impl FnMut(Leave<'h>) -> F,
     log: &mut impl Log<T>,
 ) -> Finished
 where
-    F: Future<Output = Landed<T>>,
+    F: Future<Output = Landed<'h, T>>,
 {
     let (call, told) = hub.begin_at(began, spec(began));
     follow(hub, call, told, false, send, log).await
 }
 
 /// Does what the verdicts on a call say, until one of them is that it is over.
-async fn follow<T, F>(
-    hub: &Arc<Hub>,
-    mut call: CallGuard<'_>,
-    mut told: Told,
+async fn follow<'h, T, F>(
+    hub: &'h Arc<Hub>,
+    mut call: CallGuard<'h>,
+    mut told: Told<'h>,
     hedges: bool,
-    mut send: impl FnMut(Leave) -> F,
+    mut send: impl FnMut(Leave<'h>) -> F,
     log: &mut impl Log<T>,
 ) -> Finished
 where
-    F: Future<Output = Landed<T>>,
+    F: Future<Output = Landed<'h, T>>,
 {
     let mut flights = Flights { out: [None, None] };
     loop {
@@ -147,7 +170,7 @@ struct Flights<F> {
     out: [Option<(u32, Pin<Box<F>>)>; 2],
 }
 
-impl<T, F: Future<Output = Landed<T>>> Flights<F> {
+impl<F> Flights<F> {
     fn add(&mut self, attempt: u32, flight: Pin<Box<F>>) {
         let place = self.out.iter_mut().find(|place| place.is_none());
         *place.expect("the engine has two attempts of a call out at the most") = Some((attempt, flight));
@@ -172,7 +195,10 @@ impl<T, F: Future<Output = Landed<T>>> Flights<F> {
     }
 
     /// The next attempt that lands; `None` when it is time to ask: about a hedge, or about which of two has lost.
-    async fn next(&mut self, call: &CallGuard<'_>, hedge_at: Option<Instant>) -> Option<Landed<T>> {
+    async fn next<'h, T>(&mut self, call: &CallGuard<'_>, hedge_at: Option<Instant>) -> Option<Landed<'h, T>>
+    where
+        F: Future<Output = Landed<'h, T>>,
+    {
         let both = self.out.iter().all(Option::is_some);
         let until = if both { Some(Instant::NEVER) } else { hedge_at };
         let mut turn = until.map(|at| call.turn(at));

@@ -7,7 +7,7 @@
 
 use crate::clock::{Clock, Sleep};
 use seawall_core::call::Spec;
-use seawall_core::engine::Engine;
+use seawall_core::engine::{self, Engine, Opening};
 use seawall_core::outcome::{Report, Sent, Usage};
 use seawall_core::reason::Reason;
 use seawall_core::time::{Duration, Instant};
@@ -45,18 +45,18 @@ const OUT_MAX: usize = 2;
 /// What to do with a call now, and why: the engine's [`Verdict`] with a [`Leave`] for its permit.
 #[derive(Debug)]
 #[must_use = "it may hold a leave, which abandons its attempt when it is dropped"]
-pub struct Told {
+pub struct Told<'h> {
     /// What to do.
-    pub step: Step,
+    pub step: Step<'h>,
     /// Why.
     pub reason: Reason,
 }
 
 /// What to do with a call now.
 #[derive(Debug)]
-pub enum Step {
+pub enum Step<'h> {
     /// Send one attempt.
-    Send(Leave),
+    Send(Leave<'h>),
     /// Nothing before this point; then ask again.
     Wait(Instant),
     /// Stand in a queue, until woken or until this point at the latest.
@@ -78,6 +78,24 @@ pub enum Step {
         /// When it could be worth coming back.
         retry_at: Option<Instant>,
     },
+}
+
+/// How a call began.
+#[derive(Debug)]
+pub(crate) enum Opened<'h> {
+    /// Its first attempt is to be sent; it needs no seat before that has landed.
+    Sent(Leave<'h>),
+    /// It has a seat, and this is what to do.
+    Seated(CallGuard<'h>, Told<'h>),
+}
+
+/// How a call went on after its opening.
+#[derive(Debug)]
+pub(crate) enum Landing<'h> {
+    /// It was answered, and is over.
+    Answered(Ended),
+    /// It has a seat now, and this is what to do.
+    Seated(CallGuard<'h>, Told<'h>),
 }
 
 impl Hub {
@@ -122,46 +140,102 @@ impl Hub {
         self.lock().engine.drain().collect()
     }
 
+    /// As [`begin`](Self::begin), for a call that has no seat as long as it needs none.
+    #[inline]
+    pub(crate) fn open<'s>(self: &Arc<Self>, spec: impl FnOnce(Instant) -> Spec<'s>) -> Opened<'_> {
+        self.with_state(|state, now| match state.engine.open(now, &spec(now)) {
+            engine::Opened::Sent(opening) => Opened::Sent(Leave {
+                hub: self,
+                flight: Flight::Opening(opening),
+                sent: Sent::No,
+            }),
+            engine::Opened::Seated(call, verdict) => {
+                state.seat(call);
+                Opened::Seated(CallGuard::of(self, call), self.tell(state, call, verdict))
+            }
+        })
+    }
+
+    /// Tells how the first attempt of a call ended that has no seat, and asks what to do now, under one lock; where that
+    /// is the end of the call, it ends under the same lock. `spec` is the call's, told when it began.
+    #[inline]
+    pub(crate) fn land_opening<'h, 's>(
+        self: &'h Arc<Self>,
+        leave: &mut Leave<'_>,
+        report: Report,
+        spec: impl FnOnce(Instant) -> Spec<'s>,
+    ) -> Landing<'h> {
+        let opening = match std::mem::replace(&mut leave.flight, Flight::Over) {
+            Flight::Opening(opening) => opening,
+            Flight::Seated(_) | Flight::Over => unreachable!("a call's first leave is its opening"),
+        };
+        self.with_state(
+            |state, now| match state.engine.settle_opening(now, opening, report, spec) {
+                engine::Settled::Answered(ended) => Landing::Answered(ended),
+                engine::Settled::Seated(call, verdict) => {
+                    state.seat(call);
+                    let told = self.tell(state, call, verdict);
+                    let mut guard = CallGuard::of(self, call);
+                    if matches!(told.step, Step::Finish { .. }) {
+                        guard.ended = Some(state.end(now, call));
+                    }
+                    Landing::Seated(guard, told)
+                }
+            },
+        )
+    }
+
     /// Begins a call and asks what to do with it, under one lock. `spec` is told the time.
     #[inline]
-    pub fn begin<'s>(self: &Arc<Self>, spec: impl FnOnce(Instant) -> Spec<'s>) -> (CallGuard<'_>, Told) {
+    pub fn begin<'s>(self: &Arc<Self>, spec: impl FnOnce(Instant) -> Spec<'s>) -> (CallGuard<'_>, Told<'_>) {
         let (call, told) = self.with_state(|state, now| self.begin_with(state, now, spec(now)));
         (CallGuard::of(self, call), told)
     }
 
     /// Begins a call that began at `began`, later than anything that the engine was told: as [`begin`](Self::begin) would
     /// have done then.
-    pub(crate) fn begin_at(self: &Arc<Self>, began: Instant, spec: Spec<'_>) -> (CallGuard<'_>, Told) {
+    pub(crate) fn begin_at<'h>(
+        self: &'h Arc<Self>,
+        began: Instant,
+        spec: Spec<'_>,
+    ) -> (CallGuard<'h>, Told<'h>) {
         let (call, told) = self.begin_with(&mut self.lock(), began, spec);
         (CallGuard::of(self, call), told)
     }
 
     #[inline(always)]
-    fn begin_with(self: &Arc<Self>, state: &mut State, now: Instant, spec: Spec<'_>) -> (CallId, Told) {
+    fn begin_with<'h>(
+        self: &'h Arc<Self>,
+        state: &mut State,
+        now: Instant,
+        spec: Spec<'_>,
+    ) -> (CallId, Told<'h>) {
         let call = state.engine.begin(now, spec);
-        if state.seats.len() <= call.slot() {
-            state.seats.resize_with(call.slot() + 1, Seat::default);
-        }
-        let seat = &mut state.seats[call.slot()];
-        // The slot's last tenant may have been woken and never have looked.
-        (seat.waker, seat.woken) = (None, false);
+        state.seat(call);
         (call, self.ask(state, now, call))
     }
 
     /// Asks the engine, and keeps the permit that it may grant.
     #[inline(always)]
-    fn ask(self: &Arc<Self>, state: &mut State, now: Instant, call: CallId) -> Told {
-        let Verdict { action, reason } = state.engine.poll(now, call);
+    fn ask<'h>(self: &'h Arc<Self>, state: &mut State, now: Instant, call: CallId) -> Told<'h> {
+        let verdict = state.engine.poll(now, call);
+        self.tell(state, call, verdict)
+    }
+
+    #[inline(always)]
+    fn tell<'h>(self: &'h Arc<Self>, state: &mut State, call: CallId, verdict: Verdict) -> Told<'h> {
+        let Verdict { action, reason } = verdict;
         let step = match action {
             Action::Send(permit) => {
                 let leave = Leave {
-                    hub: Arc::clone(self),
-                    call,
-                    attempt: permit.attempt(),
-                    candidate: permit.candidate(),
-                    role: permit.role(),
+                    hub: self,
+                    flight: Flight::Seated(Seated {
+                        call,
+                        attempt: permit.attempt(),
+                        candidate: permit.candidate(),
+                        role: permit.role(),
+                    }),
                     sent: Sent::No,
-                    is_settled: false,
                 };
                 let mut places = state.seats[call.slot()].out.iter_mut();
                 let place = places.find(|place| place.is_none());
@@ -184,6 +258,17 @@ impl Hub {
 }
 
 impl State {
+    /// A call has taken the seat of its slot.
+    #[inline(always)]
+    fn seat(&mut self, call: CallId) {
+        if self.seats.len() <= call.slot() {
+            self.seats.resize_with(call.slot() + 1, Seat::default);
+        }
+        let seat = &mut self.seats[call.slot()];
+        // The slot's last tenant may have been woken and never have looked.
+        (seat.waker, seat.woken) = (None, false);
+    }
+
     /// Tells those whose time has come, and says whom to wake once the lock is open.
     #[cold]
     fn wake(&mut self, now: Instant) -> Vec<Waker> {
@@ -229,18 +314,20 @@ impl<'h> CallGuard<'h> {
     }
 
     /// Asks what to do with the call now.
-    pub fn poll(&self) -> Told {
+    pub fn poll(&self) -> Told<'h> {
         self.hub
             .with_state(|state, now| self.hub.ask(state, now, self.call))
     }
 
     /// Tells how an attempt ended and asks what to do now, under one lock. Where that is the end of the call and
     /// `others` says that nothing of it is out, the call ends under the same lock.
-    pub fn settle_and_poll(&mut self, mut leave: Leave, report: Report, others: Others) -> Told {
+    pub fn settle_and_poll(&mut self, mut leave: Leave<'_>, report: Report, others: Others) -> Told<'h> {
         let (hub, call, ended) = (self.hub, self.call, &mut self.ended);
-        let told = hub.with_state(|state, now| {
-            let permit = place_of(&mut state.seats, &leave).and_then(Option::take);
-            if let Some(permit) = permit {
+        let flight = std::mem::replace(&mut leave.flight, Flight::Over);
+        hub.with_state(|state, now| {
+            if let Flight::Seated(seated) = &flight
+                && let Some(permit) = place_of(&mut state.seats, seated).and_then(Option::take)
+            {
                 state.engine.settle(now, permit, report);
             }
             let told = hub.ask(state, now, call);
@@ -253,9 +340,7 @@ impl<'h> CallGuard<'h> {
                 ) => {}
             }
             told
-        });
-        leave.is_settled = true;
-        told
+        })
     }
 
     /// Waits until the call is woken, or until `until` at the latest.
@@ -301,38 +386,66 @@ pub enum Others {
 /// Leave to send one attempt. Dropping it abandons the attempt: its places go back, and it is no evidence.
 #[derive(Debug)]
 #[must_use = "a leave that is dropped abandons its attempt"]
-pub struct Leave {
-    hub: Arc<Hub>,
+pub struct Leave<'h> {
+    hub: &'h Arc<Hub>,
+    flight: Flight,
+    sent: Sent,
+}
+
+/// The attempt that a leave is for.
+#[derive(Debug)]
+enum Flight {
+    /// The first of a call that has no seat.
+    Opening(Opening),
+    /// One of a call that keeps the permit in its seat.
+    Seated(Seated),
+    /// None any more.
+    Over,
+}
+
+#[derive(Debug)]
+struct Seated {
     call: CallId,
     attempt: u32,
     candidate: usize,
     role: Role,
-    sent: Sent,
-    is_settled: bool,
 }
 
-impl Leave {
+impl Leave<'_> {
     /// Which candidate of the route to send to.
     pub const fn candidate(&self) -> usize {
-        self.candidate
+        match &self.flight {
+            Flight::Seated(seated) => seated.candidate,
+            Flight::Opening(_) | Flight::Over => 0,
+        }
     }
 
     /// Which attempt of its call this is, from 1.
     pub const fn attempt(&self) -> u32 {
-        self.attempt
+        match &self.flight {
+            Flight::Seated(seated) => seated.attempt,
+            Flight::Opening(_) | Flight::Over => 1,
+        }
     }
 
     /// What the attempt is for.
     pub const fn role(&self) -> Role {
-        self.role
+        match &self.flight {
+            Flight::Seated(seated) => seated.role,
+            Flight::Opening(_) | Flight::Over => Role::First,
+        }
     }
 
     /// The attempt's limits. Once its call is over, no time at all.
     pub fn limits(&self) -> Limits {
-        let mut state = self.hub.lock();
-        match place_of(&mut state.seats, self) {
-            Some(Some(permit)) => *permit.limits(),
-            Some(None) | None => NO_TIME,
+        match &self.flight {
+            Flight::Opening(opening) => *opening.limits(),
+            Flight::Seated(seated) => {
+                let mut state = self.hub.lock();
+                let permit = place_of(&mut state.seats, seated).and_then(|place| place.as_ref());
+                permit.map_or(NO_TIME, |permit| *permit.limits())
+            }
+            Flight::Over => NO_TIME,
         }
     }
 
@@ -348,25 +461,44 @@ impl Leave {
 
     /// The attempt goes out with this version of its candidate's credential, which is not the one that its call began
     /// with (rule D6).
-    pub fn renew(&self, version: u32) {
-        self.hub.with_state(|state, now| {
-            if let Some(Some(permit)) = place_of(&mut state.seats, self) {
-                state.engine.renew(now, permit, version);
-            }
-        });
+    pub fn renew(&mut self, version: u32) {
+        self.tell(
+            |engine, now, permit| engine.renew(now, permit, version),
+            |engine, now, opening| engine.renew_opening(now, opening, version),
+        );
     }
 
     /// The caller accepted the first content: from here the call is not sent again.
-    pub fn commit(&self) {
-        self.hub.with_state(|state, now| {
-            if let Some(Some(permit)) = place_of(&mut state.seats, self) {
-                state.engine.commit(now, permit);
-            }
-        });
+    pub fn commit(&mut self) {
+        self.tell(
+            |engine, now, permit| engine.commit(now, permit),
+            |engine, now, opening| engine.commit_opening(now, opening),
+        );
     }
 
+    /// Tells the engine something of the attempt, whichever way it was sent. Of one that is over there is nothing to
+    /// tell.
+    fn tell(
+        &mut self,
+        seated: impl FnOnce(&mut Engine, Instant, &Permit),
+        opening: impl FnOnce(&mut Engine, Instant, &mut Opening),
+    ) {
+        let flight = &mut self.flight;
+        self.hub.with_state(|state, now| match flight {
+            Flight::Opening(it) => opening(&mut state.engine, now, it),
+            Flight::Seated(it) => {
+                if let Some(Some(permit)) = place_of(&mut state.seats, it) {
+                    seated(&mut state.engine, now, permit);
+                }
+            }
+            Flight::Over => {}
+        });
+    }
+}
+
+impl<'h> Leave<'h> {
     /// How the attempt ended, with what the caller wants of it.
-    pub fn landed<T>(self, report: Report, value: T) -> Landed<T> {
+    pub fn landed<T>(self, report: Report, value: T) -> Landed<'h, T> {
         Landed {
             leave: self,
             report,
@@ -375,18 +507,21 @@ impl Leave {
     }
 }
 
-impl Drop for Leave {
+impl Drop for Leave<'_> {
     #[inline]
     fn drop(&mut self) {
-        if self.is_settled {
-            return;
+        let flight = std::mem::replace(&mut self.flight, Flight::Over);
+        match flight {
+            Flight::Opening(opening) => self
+                .hub
+                .with_state(|state, now| state.engine.drop_opening(now, opening, self.sent)),
+            Flight::Seated(seated) => self.hub.with_state(|state, now| {
+                if let Some(permit) = place_of(&mut state.seats, &seated).and_then(Option::take) {
+                    state.engine.abandon(now, permit, self.sent, Usage::NONE);
+                }
+            }),
+            Flight::Over => {}
         }
-        self.hub.with_state(|state, now| {
-            let permit = place_of(&mut state.seats, self).and_then(Option::take);
-            if let Some(permit) = permit {
-                state.engine.abandon(now, permit, self.sent, Usage::NONE);
-            }
-        });
     }
 }
 
@@ -400,7 +535,7 @@ const NO_TIME: Limits = Limits {
 };
 
 /// Where the permit of an attempt that is out is kept; nowhere once it was settled or abandoned, or its call has ended.
-fn place_of<'s>(seats: &'s mut [Seat], leave: &Leave) -> Option<&'s mut Option<Permit>> {
+fn place_of<'s>(seats: &'s mut [Seat], leave: &Seated) -> Option<&'s mut Option<Permit>> {
     let is_its_own = |permit: &Permit| permit.call() == leave.call && permit.attempt() == leave.attempt;
     let mut places = seats.get_mut(leave.call.slot())?.out.iter_mut();
     places.find(|place| place.as_ref().is_some_and(is_its_own))
@@ -408,8 +543,8 @@ fn place_of<'s>(seats: &'s mut [Seat], leave: &Leave) -> Option<&'s mut Option<P
 
 /// An attempt that ended.
 #[derive(Debug)]
-pub struct Landed<T> {
-    pub(crate) leave: Leave,
+pub struct Landed<'h, T> {
+    pub(crate) leave: Leave<'h>,
     pub(crate) report: Report,
     pub(crate) value: T,
 }

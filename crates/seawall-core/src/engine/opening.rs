@@ -7,10 +7,12 @@
 
 use super::Engine;
 use crate::breaker::{Epoch, Evidence, Pass};
-use crate::call::{Candidate, Spec};
+use crate::call::{Candidate, Spec, State};
 use crate::gate::{CHAIN_MAX, Chain, GateId};
 use crate::latch::CredentialId;
+use crate::learned::{Learned, Sight};
 use crate::outcome::{Outcome, Report, Sent};
+use crate::rate::Cost;
 use crate::reason::Reason;
 use crate::time::Instant;
 use crate::trace::{Event, Held, What};
@@ -50,6 +52,25 @@ pub struct Opening {
     /// By place in the chain: when its breaker let the attempt through.
     epochs: [Epoch; CHAIN_MAX],
     limits: Limits,
+    stage: Stage,
+}
+
+/// How far the attempt of an opening has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Flying,
+    /// Its first content was handed on, and its health is judged.
+    Committed,
+}
+
+impl Stage {
+    /// What the attempt's breaker is still to be told of it.
+    const fn pass(self, epoch: Epoch) -> Option<Pass> {
+        match self {
+            Self::Flying => Some(Pass::plain(epoch)),
+            Self::Committed => None,
+        }
+    }
 }
 
 impl Opening {
@@ -112,6 +133,7 @@ impl Engine {
             chain,
             epochs,
             limits: spec.policy.limits_for(spec.endpoint, now, spec.deadline),
+            stage: Stage::Flying,
         };
         self.record_opening(&opening, What::Sent(Reason::First), Held::PLACE, Held::NOTHING);
         opening
@@ -153,7 +175,7 @@ impl Engine {
         for (number, epoch) in opening.chain.gates().iter().zip(&opening.epochs) {
             let gate = &mut gates[*number as usize];
             gate.leave(now, true);
-            let mut pass = Some(Pass::plain(*epoch));
+            let mut pass = opening.stage.pass(*epoch);
             let (_, transition) = gate.judge(now, &mut pass, Evidence::Success, rng);
             if let Some(transition) = transition {
                 trace.push(Event::of_gate(now, What::Breaker(*number, transition)));
@@ -178,6 +200,43 @@ impl Engine {
         }
     }
 
+    /// As [`commit`](Self::commit).
+    pub fn commit_opening(&mut self, now: Instant, opening: &mut Opening) {
+        let now = self.advance(now);
+        if opening.stage == Stage::Committed {
+            return;
+        }
+        let Self {
+            gates, rng, trace, ..
+        } = self;
+        for (number, epoch) in opening.chain.gates().iter().zip(&opening.epochs) {
+            let mut pass = opening.stage.pass(*epoch);
+            let (_, transition) = gates[*number as usize].judge(now, &mut pass, Evidence::Success, rng);
+            if let Some(transition) = transition {
+                trace.push(Event::of_gate(now, What::Breaker(*number, transition)));
+            }
+        }
+        opening.stage = Stage::Committed;
+        self.latches.accepted(opening.credential);
+        self.gates[opening.chain.quota() as usize].cooldown.answered();
+        self.record_opening(opening, What::Committed, Held::NOTHING, Held::NOTHING);
+        self.pump_chain(now, &opening.chain);
+    }
+
+    /// As [`head`](Self::head).
+    pub fn head_opening(&mut self, now: Instant, opening: &Opening, learned: &Learned) {
+        let now = self.advance(now);
+        self.learn_at(now, opening.chain.quota(), &Sight::NONE, Cost::NOTHING, learned);
+    }
+
+    /// As [`renew`](Self::renew).
+    pub fn renew_opening(&mut self, now: Instant, opening: &mut Opening, version: u32) {
+        self.advance(now);
+        let credential = &mut opening.credential;
+        credential.1 = credential.1.max(version);
+        self.latches.renewed(*credential);
+    }
+
     /// Gives the call a seat, as if it had had one from its begin: for whatever comes before its attempt has landed.
     /// `spec` is the call's, told when it began.
     pub fn seat(&mut self, opening: Opening, spec: &Spec<'_>) -> Permit {
@@ -190,10 +249,17 @@ impl Engine {
         attempt.original_at = [true; CHAIN_MAX];
         let gates = opening.chain.gates().iter();
         for ((pass, number), epoch) in attempt.passes.iter_mut().zip(gates).zip(opening.epochs) {
-            *pass = self.gates[*number as usize]
-                .breaker
-                .as_ref()
-                .map(|_| Pass::plain(epoch));
+            let has_breaker = self.gates[*number as usize].breaker.is_some();
+            *pass = opening.stage.pass(epoch).filter(|_| has_breaker);
+        }
+        let leg = &mut call.legs[0];
+        leg.candidate.credential = opening.credential;
+        match opening.stage {
+            Stage::Flying => {}
+            Stage::Committed => {
+                call.committed = Some(1);
+                call.state = State::Streaming;
+            }
         }
         Permit {
             call: self.id(slot),
@@ -213,8 +279,8 @@ impl Engine {
         for (number, epoch) in opening.chain.gates().iter().zip(opening.epochs) {
             let gate = &mut self.gates[*number as usize];
             gate.leave(now, true);
-            if let Some(breaker) = &mut gate.breaker {
-                breaker.release(now, Pass::plain(epoch));
+            if let (Some(breaker), Some(pass)) = (&mut gate.breaker, opening.stage.pass(epoch)) {
+                breaker.release(now, pass);
             }
         }
         self.record_opening(&opening, What::Abandoned(sent), Held::NOTHING, Held::PLACE);

@@ -75,20 +75,34 @@ impl Engine {
         let Some((slot, place)) = self.find(permit) else {
             return;
         };
-        if *learned == Learned::NOTHING {
-            return;
-        }
         let call = &self.calls[slot as usize];
         let (attempt, cost) = (&call.out[place], call.cost);
         let quota = attempt.chain.quota();
         let reserved = attempt
             .reserved
             .map(|Reservation(at)| &self.reserved.all[at as usize]);
-        let sight = reserved.and_then(|reserved| reserved.sight);
+        let sight = reserved
+            .and_then(|reserved| reserved.sight)
+            .unwrap_or(Sight::NONE);
+        self.learn_at(now, quota, &sight, cost, learned);
+    }
+
+    /// What an attempt with this sight and cost was told at its quota.
+    pub(super) fn learn_at(
+        &mut self,
+        now: Instant,
+        quota: u32,
+        sight: &Sight,
+        cost: Cost,
+        learned: &Learned,
+    ) {
+        if *learned == Learned::NOTHING {
+            return;
+        }
         let gate = &mut self.gates[quota as usize];
         let beside = gate.limiter.in_flight().saturating_sub(1);
         let windows = gate.windows.get_or_insert_with(|| Box::new(Windows::new()));
-        windows.learn(now, &sight.unwrap_or(Sight::NONE), cost, beside, learned);
+        windows.learn(now, sight, cost, beside, learned);
         self.pump(now, quota);
     }
 

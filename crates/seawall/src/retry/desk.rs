@@ -69,7 +69,7 @@ impl Desk {
     }
 
     /// For the loop: the attempt that `leave` allows.
-    pub(super) fn order(&self, mut leave: Leave) -> Ordered {
+    pub(super) fn order<'h>(&self, mut leave: Leave<'h>) -> Ordered<'h> {
         // From here on nobody can tell whether it acted.
         leave.leaving();
         let mut papers = self.papers();
@@ -155,16 +155,16 @@ impl Log<()> for Desk {
 }
 
 /// An attempt as the loop sees it: it lands when the call's future says so.
-pub(super) struct Ordered {
+pub(super) struct Ordered<'h> {
     desk: Desk,
     place: usize,
-    leave: Option<Leave>,
+    leave: Option<Leave<'h>>,
 }
 
-impl Future for Ordered {
-    type Output = Landed<()>;
+impl<'h> Future for Ordered<'h> {
+    type Output = Landed<'h, ()>;
 
-    fn poll(mut self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Landed<()>> {
+    fn poll(mut self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Landed<'h, ()>> {
         // Nobody is woken: whoever lands it polls the loop next.
         let this = &mut *self;
         let mut papers = this.desk.papers();
@@ -178,7 +178,7 @@ impl Future for Ordered {
     }
 }
 
-impl Drop for Ordered {
+impl Drop for Ordered<'_> {
     fn drop(&mut self) {
         // The leave goes after this, and abandons.
         if self.leave.is_some() {

@@ -186,7 +186,7 @@ const fn cause(outcome: &Outcome) -> Option<Cause> {
     }
 }
 
-async fn attempt(shared: &Shared, prepared: &Prepared, mut leave: Leave) -> Landed<Brought> {
+async fn attempt<'h>(shared: &Shared, prepared: &Prepared, mut leave: Leave<'h>) -> Landed<'h, Brought> {
     let now = shared.hub.clock().now();
     let limits = leave.limits();
     let by = now.after(limits.total.min(limits.deadline.since(now)));
@@ -239,7 +239,7 @@ async fn send_renewed(
     prepared: &Prepared,
     (header, refresher): (&HeaderName, &Refresher),
     by: Instant,
-    leave: &mut Leave,
+    leave: &mut Leave<'_>,
 ) -> Flown {
     let clock = shared.hub.clock();
     let mut out = prepared.out.clone();
@@ -290,7 +290,7 @@ async fn send_once(
     prepared: &Prepared,
     out: &Outgoing,
     by: Instant,
-    leave: &mut Leave,
+    leave: &mut Leave<'_>,
 ) -> Flown {
     let limits = leave.limits();
     let limits = AttemptLimits {

@@ -5,7 +5,7 @@ use seawall::blocking::{self, StdClock, block_on};
 use seawall::clock::Clock;
 use seawall::crank::CrankedClock;
 use seawall::drive::drive;
-use seawall::hub::{Hub, Leave};
+use seawall::hub::{Hub, Landed, Leave};
 use seawall::retry::Alone;
 use seawall::{Attempt, Call, Failure, Gate, Upstream, retry};
 use seawall_core::call::{Candidate, Spec};
@@ -70,22 +70,23 @@ fn a_call_on_a_plain_thread_backs_off_and_ends() {
         .unwrap();
     let hub = Hub::new(engine, Arc::new(clock));
     let route = [Candidate::at(gate)];
-    let send = |leave: Leave| async move {
-        let failed = Outcome::Failed {
-            cause: Cause::Status,
-            sent: Sent::Maybe,
-            hint: None,
-        };
-        let outcome = if leave.attempt() < 3 {
-            failed
-        } else {
-            Outcome::Answer
-        };
-        leave.landed(Report::of(outcome), ())
-    };
     let spec = |now| Spec::new(now, &route, &policy.call, Replay::Idempotent);
-    let finished = block_on(&clock, drive(&hub, spec, send, &mut |()| {}));
+    let finished = block_on(&clock, drive(&hub, spec, fails_twice, &mut |()| {}));
     assert_eq!((finished.reason.code(), finished.sends), ("succeeded", 3));
+}
+
+async fn fails_twice(leave: Leave<'_>) -> Landed<'_, ()> {
+    let failed = Outcome::Failed {
+        cause: Cause::Status,
+        sent: Sent::Maybe,
+        hint: None,
+    };
+    let outcome = if leave.attempt() < 3 {
+        failed
+    } else {
+        Outcome::Answer
+    };
+    leave.landed(Report::of(outcome), ())
 }
 
 /// Backs off for no longer than a test may take.

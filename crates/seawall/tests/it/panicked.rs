@@ -3,7 +3,7 @@
 use seawall::clock::Clock as _;
 use seawall::crank::CrankedClock;
 use seawall::drive::drive;
-use seawall::hub::{Hub, Leave, Step};
+use seawall::hub::{Hub, Landed, Leave, Step};
 use seawall_core::call::{Candidate, Spec};
 use seawall_core::engine::Engine;
 use seawall_core::facts::Replay;
@@ -22,6 +22,13 @@ enum Panics {
     BeforeTheFirstByte,
     AfterTheFirstByte,
     HearingOfTheEnd,
+}
+
+async fn attempt(place: Panics, mut leave: Leave<'_>) -> Landed<'_, ()> {
+    assert_ne!(place, Panics::BeforeTheFirstByte, "on purpose");
+    leave.leaving();
+    assert_ne!(place, Panics::AfterTheFirstByte, "on purpose");
+    leave.landed(Report::of(Outcome::Answer), ())
 }
 
 #[tokio::test]
@@ -44,14 +51,9 @@ async fn a_call_that_panics_gives_back_what_it_held() {
     ] {
         let shared = Arc::clone(&hub);
         let call = tokio::spawn(async move {
-            let send = |mut leave: Leave| {
+            let send = |leave| {
                 assert_ne!(place, Panics::MakingTheAttempt, "on purpose");
-                async move {
-                    assert_ne!(place, Panics::BeforeTheFirstByte, "on purpose");
-                    leave.leaving();
-                    assert_ne!(place, Panics::AfterTheFirstByte, "on purpose");
-                    leave.landed(Report::of(Outcome::Answer), ())
-                }
+                attempt(place, leave)
             };
             let mut log = |()| assert_ne!(place, Panics::HearingOfTheEnd, "on purpose");
             let spec = |now| Spec::new(now, &route, &policy.call, Replay::Idempotent);

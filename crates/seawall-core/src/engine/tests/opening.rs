@@ -97,6 +97,16 @@ impl Driver {
         }
     }
 
+    /// The attempt of a call hands its first content on.
+    fn commit(&mut self, which: usize) {
+        let now = self.desk.now;
+        match &mut self.calls[which].1 {
+            Mine::Opening(opening) => self.desk.engine.commit_opening(now, opening),
+            Mine::Seated(_, Some(permit)) => self.desk.engine.commit(now, permit),
+            Mine::Seated(_, None) | Mine::Nothing => {}
+        }
+    }
+
     fn leave(&mut self, which: usize, sent: Sent) {
         let now = self.desk.now;
         match self.take(which).1 {
@@ -173,7 +183,7 @@ proptest! {
             .edit_budget(|b| b.floor_milli(400));
         let (mut one, mut two) = (Driver::new(true, policy), Driver::new(false, policy));
         for _ in 0..80 {
-            let step = rng.up_to(9);
+            let step = rng.up_to(10);
             let which = usize::try_from(rng.up_to(one.calls.len().max(1) as u64 - 1)).unwrap();
             let replays = [Replay::Idempotent, Replay::Keyed, Replay::Declared, Replay::Unsafe];
             let given = Given {
@@ -190,6 +200,7 @@ proptest! {
                     6 if which < driver.calls.len() => driver.leave(which, sent),
                     7 if which < driver.calls.len() => driver.seat(which),
                     8 => driver.desk.pass(length),
+                    9 if which < driver.calls.len() => driver.commit(which),
                     _ => driver.desk.engine.force(driver.desk.now, driver.route[0].gate, Mode::Auto),
                 }
                 driver.serve();

@@ -60,7 +60,7 @@ type Lefts = Arc<Vec<Arc<Left>>>;
 
 async fn call(hub: Arc<Hub>, clock: CrankedClock, ready: Arc<Ready>, lefts: Lefts) {
     clock.sleep_until(ready.script.at).await;
-    let send = |leave: Leave| attempt(clock.clone(), Arc::clone(&ready), Arc::clone(&lefts), leave);
+    let send = |leave| attempt(clock.clone(), Arc::clone(&ready), Arc::clone(&lefts), leave);
     drive(&hub, |now| ready.spec(now), send, &mut |()| {}).await;
 }
 
@@ -99,7 +99,12 @@ async fn closure(
     panic!("a scripted attempt lands in the end")
 }
 
-async fn attempt(clock: CrankedClock, ready: Arc<Ready>, lefts: Lefts, mut leave: Leave) -> Landed<()> {
+async fn attempt(
+    clock: CrankedClock,
+    ready: Arc<Ready>,
+    lefts: Lefts,
+    mut leave: Leave<'_>,
+) -> Landed<'_, ()> {
     leave.leaving();
     for moment in ready.attempt(leave.attempt()) {
         clock.sleep_until(clock.now() + moment.after).await;
