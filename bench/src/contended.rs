@@ -1,0 +1,172 @@
+//! What a call costs where threads meet: at one key, and spread over a thousand.
+//!
+//! Told is the wall's time per call, all threads' calls together: half of what one thread alone needs is perfect for
+//! two threads on two cores, and the same is as good as taking turns. The middle of several rounds.
+
+use crate::ours::{Live, policy};
+use crate::peers::layered::{Timer, once};
+use crate::peers::{answer_now, layered, ready_now, resilience};
+use crate::rounds::quantile;
+use failsafe::CircuitBreaker as _;
+use governor::{Quota, RateLimiter};
+use std::num::NonZeroU32;
+use std::sync::{Arc, Barrier};
+use std::time::{Duration, Instant};
+
+const CALLS: u32 = 50_000;
+const ROUNDS: usize = 7;
+const KEYS: usize = 1_000;
+const THREADS: [usize; 3] = [1, 2, 4];
+
+/// What a thread does: one call at the key of this number.
+type Worker = Box<dyn FnMut(usize) + Send>;
+
+/// Makes a worker for each thread, all with the same state.
+type Shared = Box<dyn Fn() -> Worker>;
+
+/// Prints the table.
+pub fn print() {
+    println!(
+        "\n# Threads meet: ns of wall time per call, all threads' calls together; {CALLS} calls each, {ROUNDS} rounds"
+    );
+    print!("{:<46}", "contended");
+    for keys in ["1 key", "1000 keys"] {
+        for threads in THREADS {
+            print!(" {:>14}", format!("{keys} x{threads}"));
+        }
+    }
+    println!();
+    let rows: [(&str, fn(usize) -> Shared); 7] = [
+        ("seawall live: an upstream a key", upstreams),
+        ("tower: retry + budget > concurrency > timeout", tower_stacks),
+        ("tower-resilience: the four", resilience_stacks),
+        ("failsafe: default", failsafes),
+        ("recloser: default", reclosers),
+        ("governor: direct, one a key", governors),
+        ("governor: one keyed limiter", keyed_governor),
+    ];
+    for (name, make) in rows {
+        print!("{name:<46}");
+        for keys in [1, KEYS] {
+            let shared = make(keys);
+            for threads in THREADS {
+                print!(" {:>14.1}", contended(&shared, keys, threads));
+            }
+        }
+        println!();
+    }
+}
+
+fn contended(shared: &Shared, keys: usize, threads: usize) -> f64 {
+    let runtime = tokio::runtime::Handle::current();
+    let rounds: Vec<f64> = (0..ROUNDS)
+        .map(|_| {
+            let barrier = Arc::new(Barrier::new(threads));
+            let workers: Vec<_> = (0..threads)
+                .map(|thread| {
+                    let (mut work, barrier, runtime) = (shared(), Arc::clone(&barrier), runtime.clone());
+                    std::thread::spawn(move || {
+                        let _entered = runtime.enter();
+                        let mut key = thread;
+                        barrier.wait();
+                        let began = Instant::now();
+                        for _ in 0..CALLS {
+                            // A prime far from any power of two: every key in turn, neighbours far apart.
+                            key = (key + 617) % keys;
+                            work(key);
+                        }
+                        (began, Instant::now())
+                    })
+                })
+                .collect();
+            let spans: Vec<_> = workers
+                .into_iter()
+                .map(|worker| worker.join().expect("a worker does not panic"))
+                .collect();
+            let began = spans.iter().map(|(began, _)| *began).min();
+            let ended = spans.iter().map(|(_, ended)| *ended).max();
+            let took = ended
+                .zip(began)
+                .map_or(Duration::ZERO, |(ended, began)| ended - began);
+            took.as_nanos() as f64 / f64::from(CALLS) / threads as f64
+        })
+        .collect();
+    quantile(&rounds, 0.5)
+}
+
+fn upstreams(keys: usize) -> Shared {
+    let lives: Arc<Vec<_>> = Arc::new((0..keys).map(|_| Live::new(policy())).collect());
+    Box::new(move || {
+        let lives = Arc::clone(&lives);
+        Box::new(move |key| lives[key].success())
+    })
+}
+
+fn tower_stacks(keys: usize) -> Shared {
+    let delay = || Timer::up_to(Duration::from_secs(30));
+    let services: Vec<_> = (0..keys).map(|_| layered::stack(delay(), 10)).collect();
+    Box::new(move || {
+        let mut services = services.clone();
+        Box::new(move |key| assert!(ready_now(once(&mut services[key])).is_ok()))
+    })
+}
+
+fn resilience_stacks(keys: usize) -> Shared {
+    let stack = || resilience::stack(resilience::Breaker::Default, 100);
+    let services: Vec<_> = (0..keys).map(|_| stack()).collect();
+    Box::new(move || {
+        let mut services = services.clone();
+        Box::new(move |key| {
+            // The breaker's lock is tokio's: where another has it, the call waits to be woken.
+            let call = once(&mut services[key]);
+            assert!(spun(call).is_ok());
+        })
+    })
+}
+
+/// Polls until it ends.
+fn spun<F: Future>(future: F) -> F::Output {
+    let mut future = std::pin::pin!(future);
+    loop {
+        if let std::task::Poll::Ready(output) = crate::ours::poll_once(future.as_mut()) {
+            return output;
+        }
+        std::thread::yield_now();
+    }
+}
+
+fn failsafes(keys: usize) -> Shared {
+    let breakers: Arc<Vec<_>> = Arc::new((0..keys).map(|_| failsafe::Config::new().build()).collect());
+    Box::new(move || {
+        let breakers = Arc::clone(&breakers);
+        Box::new(move |key| assert!(breakers[key].call(answer_now).is_ok()))
+    })
+}
+
+fn reclosers(keys: usize) -> Shared {
+    let breakers: Arc<Vec<_>> = Arc::new((0..keys).map(|_| recloser::Recloser::custom().build()).collect());
+    Box::new(move || {
+        let breakers = Arc::clone(&breakers);
+        Box::new(move |key| assert!(breakers[key].call(answer_now).is_ok()))
+    })
+}
+
+fn quota() -> Quota {
+    Quota::per_second(NonZeroU32::MAX)
+}
+
+fn governors(keys: usize) -> Shared {
+    let limiters: Arc<Vec<_>> = Arc::new((0..keys).map(|_| RateLimiter::direct(quota())).collect());
+    Box::new(move || {
+        let limiters = Arc::clone(&limiters);
+        Box::new(move |key| assert!(limiters[key].check().is_ok()))
+    })
+}
+
+fn keyed_governor(_: usize) -> Shared {
+    let limiter = Arc::new(RateLimiter::keyed(quota()));
+    Box::new(move || {
+        let limiter = Arc::clone(&limiter);
+        Box::new(move |key| assert!(limiter.check_key(&key).is_ok()))
+    })
+}
