@@ -326,6 +326,11 @@ impl Breaker {
         self.mode = mode;
     }
 
+    /// Bytes that it keeps allocated beside itself: fixed by its policy, whatever it has seen.
+    pub fn bytes_kept(&self) -> usize {
+        self.leases.capacity() * size_of::<Lease>()
+    }
+
     /// Probes that may be admitted now; none unless half-open.
     pub fn free_probes(&self) -> u32 {
         match self.state {

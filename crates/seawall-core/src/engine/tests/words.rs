@@ -8,6 +8,7 @@ use crate::policy::LongHint;
 
 #[test]
 fn a_cool_down_holds_for_every_gate_of_its_quota_and_for_no_other() {
+    // Trap B13.
     // Could break if the gate that was throttled cooled, and not the quota that it was throttled for (C6).
     let mut desk = Desk::new(plain());
     let quota = desk.gate(plain(), &[]);
