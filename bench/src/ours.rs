@@ -233,12 +233,15 @@ impl Clock for Jumping {
 }
 
 /// Polls what must end at once.
+#[inline(always)]
 pub fn poll_once<F: Future + ?Sized>(future: Pin<&mut F>) -> std::task::Poll<F::Output> {
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     future.poll(&mut context)
 }
 
 /// As [`poll_once`], of a future that is not pinned yet.
+// Inlined, so that the move is none.
+#[inline(always)]
 pub fn poll_new<F: Future>(future: F) -> std::task::Poll<F::Output> {
     poll_once(pin!(future))
 }

@@ -53,6 +53,7 @@ pub fn answer_now() -> Result<u32, Fault> {
 ///
 /// # Panics
 /// It did not.
+#[inline(always)]
 pub fn ready_now<F: Future>(future: F) -> F::Output {
     match crate::ours::poll_new(future) {
         Poll::Ready(output) => output,
@@ -64,6 +65,7 @@ pub fn ready_now<F: Future>(future: F) -> F::Output {
 ///
 /// # Panics
 /// It ended.
+#[inline(always)]
 pub fn pending_now<F: Future>(future: F) {
     assert!(
         crate::ours::poll_new(future).is_pending(),

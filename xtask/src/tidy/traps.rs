@@ -23,15 +23,22 @@ fn row(repo: &Repo, line: &str) -> Option<String> {
     let &[traps, _, _, held] = cells.as_slice() else {
         return None;
     };
-    let (name, path) = held.strip_prefix("[`")?.strip_suffix(')')?.split_once("`](../../")?;
+    let (name, path) = held
+        .strip_prefix("[`")?
+        .strip_suffix(')')?
+        .split_once("`](../../")?;
     let Some(file) = repo.files.iter().find(|file| file.path == path) else {
         return Some(format!("there is no {path}"));
     };
     let Some(comment) = first_comment(file, name) else {
-        return Some(format!("{path} has no test {name} whose body begins with a comment"));
+        return Some(format!(
+            "{path} has no test {name} whose body begins with a comment"
+        ));
     };
     let unsaid = traps.split(", ").find(|trap| !says(comment, trap))?;
-    Some(format!("the first comment of {name} in {path} does not name trap {unsaid}"))
+    Some(format!(
+        "the first comment of {name} in {path} does not name trap {unsaid}"
+    ))
 }
 
 /// The first line of the function's body, where it is a comment.
