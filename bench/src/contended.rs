@@ -29,6 +29,9 @@ type Worker = Box<dyn FnMut(usize) + Send>;
 /// Makes a worker for each thread, all with the same state.
 type Shared = Box<dyn Fn() -> Worker>;
 
+/// A line of the table: its name, calls a thread, and what makes its state for so many keys.
+type Row = (&'static str, u32, fn(usize) -> Shared);
+
 /// Prints the table.
 pub fn print() {
     println!(
@@ -42,7 +45,7 @@ pub fn print() {
         }
     }
     println!();
-    let rows: [(&str, u32, fn(usize) -> Shared); 7] = [
+    let rows: [Row; 7] = [
         ("seawall live: an upstream a key", CALLS, upstreams),
         (
             "tower: retry + budget > concurrency > timeout",

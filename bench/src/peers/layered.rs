@@ -113,14 +113,10 @@ pub fn once<S: Service<()>>(service: &mut S) -> S::Future {
 }
 
 /// The whole stack.
-pub fn stack<D: Delay>(
+pub fn stack<D: Delay<Future: Send> + Send>(
     delay: D,
     per_second_min: u32,
-) -> impl Service<(), Response = u32, Error = BoxError, Future: Send> + Clone + Send
-where
-    D: Send,
-    D::Future: Send,
-{
+) -> impl Service<(), Response = u32, Error = BoxError, Future: Send> + Clone + Send {
     let limited = TimeoutLayer::new(Duration::from_secs(30)).layer(service_fn(|()| answer()));
     let limited = ConcurrencyLimitLayer::new(64).layer(limited);
     RetryLayer::new(attempts(delay, per_second_min)).layer(limited)
