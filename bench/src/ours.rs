@@ -10,6 +10,7 @@ use seawall_core::facts::Replay;
 use seawall_core::gate::GateKey;
 use seawall_core::outcome::{Cause, Outcome, Report, Sent};
 use seawall_core::policy::Policy;
+use seawall_core::reason::Reason;
 use seawall_core::time::{Duration, Instant, Wall};
 use seawall_core::trace::Recording;
 use seawall_core::verdict::{Action, CallId, Permit};
@@ -135,6 +136,11 @@ impl Core {
     }
 }
 
+/// What the peers' service answers, as an outcome: no copy of it is forced upon either.
+fn served() -> Outcome {
+    super::peers::answer_now().map_or(FAILED, |_| Outcome::Answer)
+}
+
 /// One hub with one gate, as an `Upstream` has it.
 pub struct Live {
     hub: Arc<Hub>,
@@ -170,14 +176,15 @@ impl Live {
         let send = |mut leave: Leave| async move {
             leave.leaving();
             let outcome = outcome(leave.attempt());
-            leave.landed(Report::of(black_box(outcome)), ())
+            leave.landed(Report::of(outcome), ())
         };
         drive(&self.hub, spec, send, &mut |()| {}).await
     }
 
     /// A call that is answered.
     pub fn success(&self) {
-        super::peers::ready_now(self.call(|_| Outcome::Answer));
+        let finished = super::peers::ready_now(self.call(|_| served()));
+        assert_eq!(finished.reason, Reason::Succeeded);
     }
 
     /// A call that fails, and is dropped as soon as it waits. Now and then one is answered, as in [`Core::failure`].
@@ -185,13 +192,14 @@ impl Live {
         if self.failures.fetch_add(1, Ordering::Relaxed) % 256 == 255 {
             return self.success();
         }
-        super::peers::pending_now(self.call(|_| FAILED));
+        super::peers::fail_next(1);
+        super::peers::pending_now(self.call(|_| served()));
     }
 
     /// A call that fails once and then is answered, on a clock that jumps.
     pub fn recovery(&self) {
-        let outcome = |attempt| if attempt == 1 { FAILED } else { Outcome::Answer };
-        let mut call = pin!(self.call(outcome));
+        super::peers::fail_next(1);
+        let mut call = pin!(self.call(|_| served()));
         // The timer wakes the call, which a runtime would then poll again.
         let ended = (0..3).any(|_| poll_once(call.as_mut()).is_ready());
         assert!(ended, "a wait that is jumped over ends");
