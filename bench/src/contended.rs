@@ -16,10 +16,11 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-const CALLS: u32 = 50_000;
+/// Calls of each thread in a round: less than a scheduler's slice, or a busy machine is what is measured.
+const CALLS: u32 = 5_000;
 /// For those whose lock puts threads to sleep: a call takes as long as the host needs to wake one.
 const CALLS_ASLEEP: u32 = 2_000;
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 31;
 const KEYS: usize = 1_000;
 const THREADS: [usize; 3] = [1, 2, 4];
 
@@ -80,6 +81,8 @@ fn contended(shared: &Shared, calls: u32, keys: usize, threads: usize) -> f64 {
                     let (mut work, barrier, runtime) = (shared(), Arc::clone(&barrier), runtime.clone());
                     std::thread::spawn(move || {
                         let _entered = runtime.enter();
+                        // Once over all keys, so that the state of none is touched for the first time.
+                        (0..keys).for_each(&mut work);
                         let mut key = thread;
                         barrier.wait();
                         let began = Instant::now();
