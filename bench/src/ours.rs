@@ -3,7 +3,7 @@
 
 use seawall::clock::{Clock, Sleep, TokioClock};
 use seawall::drive::{Finished, drive};
-use seawall::hub::{Hub, Leave};
+use seawall::hub::{Hub, Landed, Leave};
 use seawall_core::call::{Candidate, Spec};
 use seawall_core::engine::Engine;
 use seawall_core::facts::Replay;
@@ -141,6 +141,13 @@ fn served() -> Outcome {
     super::peers::answer_now().map_or(FAILED, |_| Outcome::Answer)
 }
 
+/// An attempt that meets what `outcome` says, at once.
+async fn attempt<'h>(mut leave: Leave<'h>, outcome: impl Fn(u32) -> Outcome) -> Landed<'h, ()> {
+    leave.leaving();
+    let outcome = outcome(leave.attempt());
+    leave.landed(Report::of(outcome), ())
+}
+
 /// One hub with one gate, as an `Upstream` has it.
 pub struct Live {
     hub: Arc<Hub>,
@@ -173,12 +180,7 @@ impl Live {
     pub async fn call(&self, outcome: impl Fn(u32) -> Outcome) -> Finished {
         let outcome = &outcome;
         let spec = |now| Spec::new(now, &self.route, &self.policy.call, Replay::Idempotent);
-        let send = |mut leave: Leave| async move {
-            leave.leaving();
-            let outcome = outcome(leave.attempt());
-            leave.landed(Report::of(outcome), ())
-        };
-        drive(&self.hub, spec, send, &mut |()| {}).await
+        drive(&self.hub, spec, |leave| attempt(leave, outcome), &mut |()| {}).await
     }
 
     /// A call that is answered.

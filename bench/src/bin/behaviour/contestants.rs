@@ -5,7 +5,7 @@ use backon::{ExponentialBuilder, Retryable as _};
 use failsafe::futures::CircuitBreaker as _;
 use seawall::clock::TokioClock;
 use seawall::drive::drive;
-use seawall::hub::{Hub, Leave};
+use seawall::hub::{Hub, Landed, Leave};
 use seawall_bench::ours::FAILED;
 use seawall_bench::peers::layered::{Attempts, Timer};
 use seawall_core::call::{Candidate, Spec};
@@ -110,17 +110,16 @@ fn seawall(world: &World, tuning: Tuning) -> Option<Calls> {
         Box::pin(async move {
             let route = [Candidate::at(gate)];
             let spec = |now| Spec::new(now, &route, &policy.call, Replay::Idempotent);
-            let send = |mut leave: Leave| {
-                let attempt = world.clone().attempt(number);
-                async move {
-                    leave.leaving();
-                    let outcome = attempt.await.map_or(FAILED, |_| Outcome::Answer);
-                    leave.landed(Report::of(outcome), ())
-                }
-            };
+            let send = |leave| attempt(leave, world.clone(), number);
             drive(&hub, spec, send, &mut |()| {}).await.reason == Reason::Succeeded
         })
     }))
+}
+
+async fn attempt(mut leave: Leave<'_>, world: World, number: usize) -> Landed<'_, ()> {
+    leave.leaving();
+    let outcome = world.attempt(number).await.map_or(FAILED, |_| Outcome::Answer);
+    leave.landed(Report::of(outcome), ())
 }
 
 fn backon_policy(tuning: Tuning) -> ExponentialBuilder {
