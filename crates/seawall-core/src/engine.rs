@@ -29,6 +29,7 @@ use crate::time::Instant;
 use crate::trace::{Event, Held, Recording, Trace, What};
 use crate::verdict::{Action, CallId, Ended, Verdict};
 use alloc::vec::Vec;
+use opening::Openings;
 pub use opening::{Opened, Opening, Settled};
 use rates::Reservations;
 use registry::Registry;
@@ -70,7 +71,7 @@ pub struct Engine {
     attempts: u64,
     permits_out: u64,
     /// Calls whose first attempt is out and that have no seat.
-    openings: u64,
+    openings: Openings,
     draining: bool,
     gates: Vec<Gate>,
     registry: Registry,
@@ -94,7 +95,7 @@ impl Engine {
             tickets: 0,
             attempts: 0,
             permits_out: 0,
-            openings: 0,
+            openings: Openings::default(),
             draining: false,
             gates: Vec::new(),
             registry: Registry::default(),

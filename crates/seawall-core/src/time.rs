@@ -213,7 +213,9 @@ impl fmt::Debug for Duration {
 
 impl From<core::time::Duration> for Duration {
     fn from(other: core::time::Duration) -> Self {
-        Self(u64::try_from(other.as_nanos()).unwrap_or(u64::MAX))
+        // In 64 bits: a clock's every reading passes here.
+        let secs = other.as_secs().saturating_mul(1_000_000_000);
+        Self(secs.saturating_add(u64::from(other.subsec_nanos())))
     }
 }
 

@@ -439,7 +439,7 @@ impl Leave<'_> {
     /// The attempt's limits. Once its call is over, no time at all.
     pub fn limits(&self) -> Limits {
         match &self.flight {
-            Flight::Opening(opening) => *opening.limits(),
+            Flight::Opening(opening) => *self.hub.lock().engine.limits_of(opening),
             Flight::Seated(seated) => {
                 let mut state = self.hub.lock();
                 let permit = place_of(&mut state.seats, seated).and_then(|place| place.as_ref());
@@ -481,7 +481,7 @@ impl Leave<'_> {
     fn tell(
         &mut self,
         seated: impl FnOnce(&mut Engine, Instant, &Permit),
-        opening: impl FnOnce(&mut Engine, Instant, &mut Opening),
+        opening: impl FnOnce(&mut Engine, Instant, &Opening),
     ) {
         let flight = &mut self.flight;
         self.hub.with_state(|state, now| match flight {

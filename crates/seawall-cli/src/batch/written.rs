@@ -16,7 +16,6 @@ use seawall::upstream::UpstreamBuilder;
 use seawall_core::profile::Provider;
 use std::path::Path;
 
-
 /// A batch's part of a file.
 pub(super) struct FromFile {
     config: Config,
@@ -127,4 +126,3 @@ fn defaults(args: &mut Args, config: &Config) {
     args.allow_absolute_url |= value(&batch.allow_absolute_url).unwrap_or(false);
     args.extras |= value(&batch.extras).unwrap_or(false);
 }
-

@@ -7,6 +7,10 @@ use crate::time::{Duration, Instant};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Epoch(pub(super) u64);
 
+impl Epoch {
+    pub(crate) const START: Self = Self(0);
+}
+
 /// What the breaker says to a call that wants to send now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]

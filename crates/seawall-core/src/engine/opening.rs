@@ -14,9 +14,10 @@ use crate::learned::{Learned, Sight};
 use crate::outcome::{Outcome, Report, Sent};
 use crate::rate::Cost;
 use crate::reason::Reason;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::trace::{Event, Held, What};
 use crate::verdict::{CallId, Ended, Limits, Permit, Role, Verdict};
+use alloc::vec::Vec;
 
 /// How a call began.
 #[derive(Debug)]
@@ -38,12 +39,16 @@ pub enum Settled {
     Seated(CallId, Verdict),
 }
 
-/// A call whose first attempt is out, and of which nothing else is known. Like a permit it is leave to send that
+/// Names a call whose first attempt is out, and of which nothing else is known. Like a permit it is leave to send that
 /// attempt: not Clone, and given back by [`settle_opening`](Engine::settle_opening), [`seat`](Engine::seat) or
 /// [`drop_opening`](Engine::drop_opening).
 #[derive(Debug)]
 #[must_use = "an opening holds places until it is given back"]
-pub struct Opening {
+pub struct Opening(u32);
+
+/// What is known of it. It stays where it is written, and only its name goes around: to copy it is what it would cost.
+#[derive(Debug)]
+struct Known {
     number: u64,
     began: Instant,
     gate: GateId,
@@ -53,6 +58,51 @@ pub struct Opening {
     epochs: [Epoch; CHAIN_MAX],
     limits: Limits,
     stage: Stage,
+}
+
+/// All that are out.
+#[derive(Debug, Default)]
+pub(super) struct Openings {
+    all: Vec<Known>,
+    free: Vec<u32>,
+}
+
+impl Known {
+    /// A place for one.
+    const NOTHING: Self = Self {
+        number: 0,
+        began: Instant::START,
+        gate: GateId { number: 0, life: 0 },
+        credential: (CredentialId::NONE, 0),
+        chain: Chain::of(0),
+        epochs: [Epoch::START; CHAIN_MAX],
+        limits: Limits {
+            connect: Duration::ZERO,
+            first_byte: Duration::ZERO,
+            idle: Duration::ZERO,
+            total: Duration::ZERO,
+            deadline: Instant::START,
+        },
+        stage: Stage::Flying,
+    };
+}
+
+impl Openings {
+    pub(super) const fn out(&self) -> usize {
+        self.all.len() - self.free.len()
+    }
+
+    #[cold]
+    fn another(&mut self, known: Known) -> Opening {
+        let place = u32::try_from(self.all.len()).expect("calls are counted in 32 bits");
+        self.all.push(known);
+        Opening(place)
+    }
+
+    #[inline]
+    fn known(&self, opening: &Opening) -> &Known {
+        &self.all[opening.0 as usize]
+    }
 }
 
 /// How far the attempt of an opening has come.
@@ -70,18 +120,6 @@ impl Stage {
             Self::Flying => Some(Pass::plain(epoch)),
             Self::Committed => None,
         }
-    }
-}
-
-impl Opening {
-    /// When the call began.
-    pub const fn began(&self) -> Instant {
-        self.began
-    }
-
-    /// The attempt's limits.
-    pub const fn limits(&self) -> &Limits {
-        &self.limits
     }
 }
 
@@ -117,26 +155,42 @@ impl Engine {
         self.begun += 1;
         self.attempts += 1;
         self.permits_out += 1;
-        self.openings += 1;
         let replay = spec.replay_taken();
-        let chain = self.chain(only.gate.number);
-        let mut epochs = [Epoch::default(); CHAIN_MAX];
-        for (epoch, number) in epochs.iter_mut().zip(chain.gates()) {
-            *epoch = self.gates[*number as usize].let_first_in(now, replay);
-        }
-        self.gates[only.gate.number as usize].visits += 1;
-        let opening = Opening {
-            number: self.begun,
-            began: now,
-            gate: only.gate,
-            credential: only.credential,
-            chain,
-            epochs,
-            limits: spec.policy.limits_for(spec.endpoint, now, spec.deadline),
-            stage: Stage::Flying,
+        let Self {
+            gates,
+            openings,
+            begun,
+            ..
+        } = self;
+        let opening = match openings.free.pop() {
+            Some(place) => Opening(place),
+            None => openings.another(Known::NOTHING),
         };
+        let known = &mut openings.all[opening.0 as usize];
+        known.number = *begun;
+        known.began = now;
+        known.gate = only.gate;
+        known.credential = only.credential;
+        known.limits = spec.policy.limits_for(spec.endpoint, now, spec.deadline);
+        known.stage = Stage::Flying;
+        known.chain = gates[only.gate.number as usize].chain;
+        for (epoch, number) in known.epochs.iter_mut().zip(known.chain.gates()) {
+            *epoch = gates[*number as usize].let_first_in(now, replay);
+        }
+        gates[only.gate.number as usize].visits += 1;
         self.record_opening(&opening, What::Sent(Reason::First), Held::PLACE, Held::NOTHING);
         opening
+    }
+
+    /// The limits of an opening's attempt.
+    #[inline]
+    pub fn limits_of<'e>(&'e self, opening: &Opening) -> &'e Limits {
+        &self.openings.known(opening).limits
+    }
+
+    /// When the call of an opening began.
+    pub fn began(&self, opening: &Opening) -> Instant {
+        self.openings.known(opening).began
     }
 
     /// The attempt of an opening has met something: settles it and asks what to do. `spec` is the call's, told when it
@@ -150,12 +204,12 @@ impl Engine {
         spec: impl FnOnce(Instant) -> Spec<'s>,
     ) -> Settled {
         match report.outcome {
-            Outcome::Answer => Settled::Answered(self.answered_first(now, &opening, &report)),
+            Outcome::Answer => Settled::Answered(self.answered_first(now, opening, &report)),
             Outcome::Refused(_)
             | Outcome::Throttled { .. }
             | Outcome::Failed { .. }
             | Outcome::Denied { .. } => {
-                let spec = spec(opening.began);
+                let spec = spec(self.began(&opening));
                 let permit = self.seat(opening, &spec);
                 let call = permit.call();
                 self.settle(now, permit, report);
@@ -165,17 +219,22 @@ impl Engine {
     }
 
     #[inline]
-    fn answered_first(&mut self, now: Instant, opening: &Opening, report: &Report) -> Ended {
+    fn answered_first(&mut self, now: Instant, opening: Opening, report: &Report) -> Ended {
         let now = self.advance(now);
         self.permits_out -= 1;
-        self.openings -= 1;
         let Self {
-            gates, rng, trace, ..
+            gates,
+            rng,
+            trace,
+            openings,
+            latches,
+            ..
         } = self;
-        for (number, epoch) in opening.chain.gates().iter().zip(&opening.epochs) {
+        let known = &openings.all[opening.0 as usize];
+        for (number, epoch) in known.chain.gates().iter().zip(&known.epochs) {
             let gate = &mut gates[*number as usize];
             gate.leave(now, true);
-            let mut pass = opening.stage.pass(*epoch);
+            let mut pass = known.stage.pass(*epoch);
             let (_, transition) = gate.judge(now, &mut pass, Evidence::Success, rng);
             if let Some(transition) = transition {
                 trace.push(Event::of_gate(now, What::Breaker(*number, transition)));
@@ -183,56 +242,79 @@ impl Engine {
             gate.limiter.succeeded();
             gate.limiter.answered();
         }
+        latches.accepted(known.credential);
+        gates[known.chain.quota() as usize].cooldown.answered();
+        let gate = known.gate;
         if report.resent {
-            self.record_opening(opening, What::Resent, Held::NOTHING, Held::NOTHING);
+            self.record_opening(&opening, What::Resent, Held::NOTHING, Held::NOTHING);
         }
-        self.record_opening(opening, What::Met(report.outcome), Held::NOTHING, Held::PLACE);
-        self.latches.accepted(opening.credential);
-        self.gates[opening.chain.quota() as usize].cooldown.answered();
-        self.pump_chain(now, &opening.chain);
-        self.debug_check();
+        self.record_opening(&opening, What::Met(report.outcome), Held::NOTHING, Held::PLACE);
+        self.pump_opening(now, &opening);
         let finished = What::Finished(Reason::Succeeded, false);
-        self.record_opening(opening, finished, Held::NOTHING, Held::NOTHING);
-        self.unvisit(opening.gate);
+        self.record_opening(&opening, finished, Held::NOTHING, Held::NOTHING);
+        self.unvisit(gate);
+        self.give_up(opening);
         Ended {
             unknown: false,
             sends: 1,
         }
     }
 
+    /// The place of an opening is free again.
+    #[inline]
+    fn give_up(&mut self, Opening(place): Opening) {
+        self.openings.free.push(place);
+        self.debug_check();
+    }
+
+    /// Pumps each gate of an opening's chain that somebody waits at, the outermost first.
+    #[inline]
+    fn pump_opening(&mut self, now: Instant, opening: &Opening) {
+        for place in (0..self.openings.known(opening).chain.gates().len()).rev() {
+            self.pump(now, self.openings.known(opening).chain.gates()[place]);
+        }
+    }
+
     /// As [`commit`](Self::commit).
-    pub fn commit_opening(&mut self, now: Instant, opening: &mut Opening) {
+    pub fn commit_opening(&mut self, now: Instant, opening: &Opening) {
         let now = self.advance(now);
-        if opening.stage == Stage::Committed {
+        let Self {
+            gates,
+            rng,
+            trace,
+            openings,
+            latches,
+            ..
+        } = self;
+        let known = &mut openings.all[opening.0 as usize];
+        if known.stage == Stage::Committed {
             return;
         }
-        let Self {
-            gates, rng, trace, ..
-        } = self;
-        for (number, epoch) in opening.chain.gates().iter().zip(&opening.epochs) {
-            let mut pass = opening.stage.pass(*epoch);
+        for (number, epoch) in known.chain.gates().iter().zip(&known.epochs) {
+            let mut pass = known.stage.pass(*epoch);
             let (_, transition) = gates[*number as usize].judge(now, &mut pass, Evidence::Success, rng);
             if let Some(transition) = transition {
                 trace.push(Event::of_gate(now, What::Breaker(*number, transition)));
             }
         }
-        opening.stage = Stage::Committed;
-        self.latches.accepted(opening.credential);
-        self.gates[opening.chain.quota() as usize].cooldown.answered();
+        known.stage = Stage::Committed;
+        latches.accepted(known.credential);
+        gates[known.chain.quota() as usize].cooldown.answered();
         self.record_opening(opening, What::Committed, Held::NOTHING, Held::NOTHING);
-        self.pump_chain(now, &opening.chain);
+        self.pump_opening(now, opening);
     }
 
     /// As [`head`](Self::head).
     pub fn head_opening(&mut self, now: Instant, opening: &Opening, learned: &Learned) {
         let now = self.advance(now);
-        self.learn_at(now, opening.chain.quota(), &Sight::NONE, Cost::NOTHING, learned);
+        let quota = self.openings.known(opening).chain.quota();
+        self.learn_at(now, quota, &Sight::NONE, Cost::NOTHING, learned);
     }
 
     /// As [`renew`](Self::renew).
-    pub fn renew_opening(&mut self, now: Instant, opening: &mut Opening, version: u32) {
+    pub fn renew_opening(&mut self, now: Instant, opening: &Opening, version: u32) {
         self.advance(now);
-        let credential = &mut opening.credential;
+        let credential = &mut self.openings.all[opening.0 as usize].credential;
         credential.1 = credential.1.max(version);
         self.latches.renewed(*credential);
     }
@@ -240,34 +322,46 @@ impl Engine {
     /// Gives the call a seat, as if it had had one from its begin: for whatever comes before its attempt has landed.
     /// `spec` is the call's, told when it began.
     pub fn seat(&mut self, opening: Opening, spec: &Spec<'_>) -> Permit {
-        self.openings -= 1;
-        let slot = self.take_seat(opening.began, opening.number, spec);
-        let call = &mut self.calls[slot as usize];
+        let known = self.openings.known(&opening);
+        let (began, number) = (known.began, known.number);
+        let slot = self.take_seat(began, number, spec);
+        let Self {
+            calls,
+            gates,
+            openings,
+            ..
+        } = self;
+        let known = openings.known(&opening);
+        let call = &mut calls[slot as usize];
         (call.home, call.at) = (0, 0);
         call.count_send(0);
-        let attempt = call.put_out(opening.began, 0, Role::First, &opening.chain);
+        let attempt = call.put_out(began, 0, Role::First, &known.chain);
         attempt.original_at = [true; CHAIN_MAX];
-        let gates = opening.chain.gates().iter();
-        for ((pass, number), epoch) in attempt.passes.iter_mut().zip(gates).zip(opening.epochs) {
-            let has_breaker = self.gates[*number as usize].breaker.is_some();
-            *pass = opening.stage.pass(epoch).filter(|_| has_breaker);
+        let passed = known.chain.gates().iter().zip(known.epochs);
+        for (pass, (number, epoch)) in attempt.passes.iter_mut().zip(passed) {
+            let has_breaker = gates[*number as usize].breaker.is_some();
+            *pass = known.stage.pass(epoch).filter(|_| has_breaker);
         }
-        let leg = &mut call.legs[0];
-        leg.candidate.credential = opening.credential;
-        match opening.stage {
+        call.legs[0].candidate.credential = known.credential;
+        match known.stage {
             Stage::Flying => {}
             Stage::Committed => {
                 call.committed = Some(1);
                 call.state = State::Streaming;
             }
         }
-        Permit {
-            call: self.id(slot),
+        let permit = Permit {
+            call: CallId {
+                slot,
+                generation: call.generation,
+            },
             attempt: 1,
             candidate: 0,
             role: Role::First,
-            limits: opening.limits,
-        }
+            limits: known.limits,
+        };
+        self.give_up(opening);
+        permit
     }
 
     /// The caller left while its first attempt was out: what it held goes back, and the call is over. `sent` is as
@@ -275,19 +369,21 @@ impl Engine {
     pub fn drop_opening(&mut self, now: Instant, opening: Opening, sent: Sent) {
         let now = self.advance(now);
         self.permits_out -= 1;
-        self.openings -= 1;
-        for (number, epoch) in opening.chain.gates().iter().zip(opening.epochs) {
-            let gate = &mut self.gates[*number as usize];
+        let Self { gates, openings, .. } = self;
+        let known = openings.known(&opening);
+        for (number, epoch) in known.chain.gates().iter().zip(known.epochs) {
+            let gate = &mut gates[*number as usize];
             gate.leave(now, true);
-            if let (Some(breaker), Some(pass)) = (&mut gate.breaker, opening.stage.pass(epoch)) {
+            if let (Some(breaker), Some(pass)) = (&mut gate.breaker, known.stage.pass(epoch)) {
                 breaker.release(now, pass);
             }
         }
+        let gate = known.gate;
         self.record_opening(&opening, What::Abandoned(sent), Held::NOTHING, Held::PLACE);
-        self.pump_chain(now, &opening.chain);
-        self.debug_check();
+        self.pump_opening(now, &opening);
         self.record_opening(&opening, What::Left, Held::NOTHING, Held::NOTHING);
-        self.unvisit(opening.gate);
+        self.unvisit(gate);
+        self.give_up(opening);
     }
 
     #[inline]
@@ -297,7 +393,7 @@ impl Engine {
         }
         self.trace.push(Event {
             at: self.now,
-            call: opening.number,
+            call: self.openings.known(opening).number,
             attempt: 1,
             candidate: 0,
             what,

@@ -87,6 +87,10 @@ impl Engine {
                 id
             }
             None => {
+                if self.gates.is_empty() {
+                    // Most engines have one gate: room for the four that a vector begins with is three too many.
+                    self.gates.reserve_exact(1);
+                }
                 let id = GateId { number, life: 0 };
                 self.gates.push(Gate::new(now, id, key, 0, policy));
                 id

@@ -333,7 +333,7 @@ impl Engine {
         if cfg!(debug_assertions) {
             let out: usize = self.calls.iter().map(Call::attempts_out).sum();
             debug_assert_eq!(
-                out as u64 + self.openings,
+                (out + self.openings.out()) as u64,
                 self.permits_out,
                 "in flight is what is out"
             );

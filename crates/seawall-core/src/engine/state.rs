@@ -120,6 +120,6 @@ impl Engine {
 
     /// Calls begun and not ended.
     pub fn calls_alive(&self) -> usize {
-        self.calls.len() - self.free.len() + usize::try_from(self.openings).unwrap_or(usize::MAX)
+        self.calls.len() - self.free.len() + self.openings.out()
     }
 }

@@ -128,7 +128,7 @@ impl Driver {
         let (policy, route) = (self.desk.policy, self.route);
         self.calls[which].1 = match self.take(which) {
             (given, Mine::Opening(opening)) => {
-                let spec = spec(opening.began(), &policy, &route, given);
+                let spec = spec(self.desk.engine.began(&opening), &policy, &route, given);
                 let permit = self.desk.engine.seat(opening, &spec);
                 Mine::Seated(permit.call(), Some(permit))
             }
