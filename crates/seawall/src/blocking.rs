@@ -4,13 +4,14 @@
 //! clock for it, whose timers are the park's own time limit. No runtime, no helper thread.
 
 use crate::clock::{Clock, Sleep, host_wall};
+use crate::sync::thread::{self, Thread};
+use crate::sync::{AtomicBool, thread_local};
 use seawall_core::time::{Duration, Instant, Wall};
 use std::cell::Cell;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Wake, Waker};
-use std::thread::Thread;
 
 thread_local! {
     /// When the future that this thread runs wants to be polled again at the latest.
@@ -77,7 +78,7 @@ impl Future for ParkUntil {
         if self.clock.now() >= self.at {
             return Poll::Ready(());
         }
-        WAKE_AT.set(WAKE_AT.get().min(self.at));
+        WAKE_AT.with(|at| at.set(at.get().min(self.at)));
         Poll::Pending
     }
 }
@@ -95,7 +96,7 @@ pub trait Rest {
 /// of `clock`, or wake it themselves.
 pub fn block_on<T>(clock: &StdClock, future: impl Future<Output = T>) -> T {
     let parked = Arc::new(Parked {
-        thread: std::thread::current(),
+        thread: thread::current(),
         woken: AtomicBool::new(false),
     });
     let park = Park {
@@ -111,9 +112,9 @@ pub fn block_on_resting<T>(rest: &impl Rest, future: impl Future<Output = T>) ->
     let mut context = Context::from_waker(&waker);
     let mut future = pin!(future);
     loop {
-        let outer = WAKE_AT.replace(Instant::NEVER);
+        let outer = WAKE_AT.with(|at| at.replace(Instant::NEVER));
         let polled = future.as_mut().poll(&mut context);
-        let wake_at = WAKE_AT.replace(outer);
+        let wake_at = WAKE_AT.with(|at| at.replace(outer));
         match polled {
             Poll::Ready(value) => return value,
             Poll::Pending => rest.rest(wake_at),
@@ -136,9 +137,9 @@ impl Rest for Park {
         while !self.parked.woken.swap(false, Ordering::Acquire) {
             let left = until.since(self.clock.now());
             match until {
-                Instant::NEVER => std::thread::park(),
+                Instant::NEVER => thread::park(),
                 _ if left == Duration::ZERO => return,
-                _ => std::thread::park_timeout(left.into()),
+                _ => thread::park_timeout(left.into()),
             }
         }
     }
@@ -151,7 +152,9 @@ struct Parked {
 
 impl Wake for Parked {
     fn wake(self: Arc<Self>) {
-        self.woken.store(true, Ordering::Release);
+        // A swap and no store: the model takes a store beside the other side's swap to be reordered with it, which
+        // no memory model allows.
+        self.woken.swap(true, Ordering::AcqRel);
         self.thread.unpark();
     }
 }

@@ -32,6 +32,7 @@ pub mod drive;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod hub;
+mod sync;
 #[cfg(feature = "http")]
 pub mod upstream;
 
