@@ -144,6 +144,8 @@ impl Engine {
         }
         self.gates[id.0 as usize].chain = chain;
         self.pump(now, id.0);
+        // There may be credit now, or no budget to wait for: whoever comes next would pass those who wait.
+        self.wake_saver(now, id.0);
         Ok(id)
     }
 

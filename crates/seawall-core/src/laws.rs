@@ -4,6 +4,7 @@
 //! lists of what was granted, when, and what the server said, and believes nothing that the engine says of itself.
 
 mod book;
+pub mod worlds;
 
 use crate::call::{Candidate, DedupId, Spec};
 use crate::engine::Engine;
@@ -179,7 +180,7 @@ impl World {
             policy,
             gates: [parent, quota, one, two, alone],
             calls: Vec::new(),
-            book: Book::new(policy, policies, prompt),
+            book: Book::new(policies, prompt),
             trace: Vec::new(),
             prompt,
             runs_out: input.coin(),
@@ -241,6 +242,7 @@ impl World {
                 Replay::Declared if !self.policy.call.declared_counts() => Replay::Unsafe,
                 replay => replay,
             },
+            policy: self.policy.call,
             deadline: spec.deadline,
             once: spec.once,
             nth: spec.nth,

@@ -169,3 +169,20 @@ fn who_waits_at_another_gate_does_not_pass_who_waited_longer_for_the_parent() {
     }
     assert_eq!(order[1..], [older, younger]);
 }
+
+#[test]
+fn a_reload_that_takes_the_budget_away_wakes_who_waits_for_its_credit() {
+    // Could break if only places are looked at after a reload: the saver would sit out the old window's turn.
+    let mut desk = Desk::new(plain());
+    let key = GateKey(desk.keys);
+    let main = desk.gate(saving(), &[]);
+    let charged = failed_call(&mut desk, main, "backing-off");
+    let waits = failed_call(&mut desk, main, "budget-wait");
+    let unbounded = plain().build().expect("a policy in range").gate;
+    desk.engine
+        .configure(desk.now, key, &unbounded, &[], None)
+        .expect("one gate");
+    assert_eq!(desk.engine.woken(desk.now), Some(waits));
+    assert_eq!(desk.told(waits), "backing-off");
+    desk.engine.end(desk.now, charged);
+}
