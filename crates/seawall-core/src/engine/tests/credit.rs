@@ -186,3 +186,28 @@ fn a_reload_that_takes_the_budget_away_wakes_who_waits_for_its_credit() {
     assert_eq!(desk.told(waits), "backing-off");
     desk.engine.end(desk.now, charged);
 }
+
+#[test]
+fn a_throttle_that_says_a_time_invites_its_retry_and_a_silent_one_does_not() {
+    // Could break if every 429 were taken for an invitation: an overloaded server would be retried without bound.
+    let mut desk = Desk::new(plain());
+    let gate = desk.gate(saving(), &[]);
+    let silent = Report::of(Outcome::Throttled { hint: None });
+    for (report, took) in [(throttled(ms(5)), Held::NOTHING), (silent, Held::CHARGE)] {
+        let call = desk.begin(&[Candidate::at(gate)]);
+        let permit = desk.sent(call);
+        desk.settle(permit, report);
+        let _wait = desk.poll(call);
+        let events: Vec<Event> = desk.engine.drain().collect();
+        let waits = events
+            .iter()
+            .find(|event| matches!(event.what, What::Waits(..)))
+            .expect("a throttle is waited out");
+        assert!(
+            waits.took.has(took) && (took == Held::CHARGE || !waits.took.has(Held::CHARGE)),
+            "{waits}"
+        );
+        desk.pass(ms(10));
+        desk.engine.end(desk.now, call);
+    }
+}
