@@ -32,6 +32,7 @@ pub(super) struct Book {
     forced_open: Gates,
     draining: bool,
     reloaded_at: Option<Instant>,
+    last_at: Instant,
     turns: u64,
     broken: Option<String>,
 }
@@ -108,6 +109,7 @@ impl Book {
             forced_open: [false; GATES],
             draining: false,
             reloaded_at: None,
+            last_at: Instant::START,
             turns: 0,
             broken: None,
         }
@@ -258,6 +260,10 @@ impl Book {
     }
 
     pub(super) fn verify(&mut self, event: &Event) {
+        if event.at < self.last_at {
+            self.break_law("time went back");
+        }
+        self.last_at = event.at;
         match event.what {
             What::Sent(_) => self.verify_send(event),
             What::Waits(reason, until) => self.verify_wait(event, reason, until),

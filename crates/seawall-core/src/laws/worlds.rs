@@ -54,6 +54,8 @@ struct World {
     engine: Engine,
     rng: Rng,
     now: Instant,
+    /// How far behind the clock is that calls are begun and polled by, for one step.
+    behind: Duration,
     sites: [Site; GATES - COMMON],
     /// Parent, quota, and the upstreams.
     gates: [GateId; GATES],
@@ -124,6 +126,7 @@ impl World {
         Self {
             engine,
             now,
+            behind: Duration::ZERO,
             sites,
             gates: [parent, quota, one, two, alone],
             taken: [0; GATES],
@@ -187,6 +190,7 @@ impl World {
             Next::Arrives if percent(&mut self.rng, 10) => self.meddle(),
             Next::Arrives => self.arrive(),
         }
+        self.behind = Duration::ZERO;
         self.serve();
         self.bury();
     }
@@ -201,7 +205,7 @@ impl World {
     }
 
     fn arrive(&mut self) {
-        self.arrivals_left -= 1;
+        self.arrivals_left = self.arrivals_left.saturating_sub(1);
         let gap = one(&mut self.rng, &[0, 0, 20, 20, 200, 200, 2_000, 60_000]);
         self.arrives_at = self.now.after(millis(&mut self.rng, 0, gap));
         let (route, first) = self.route();
@@ -238,7 +242,7 @@ impl World {
             nth: spec.nth,
             tokens_in: spec.tokens_in,
         });
-        let id = self.engine.begin(self.now, spec);
+        let id = self.engine.begin(self.now.before(self.behind), spec);
         self.calls.push(Live {
             id,
             number,
@@ -270,7 +274,8 @@ impl World {
     fn poll(&mut self, which: usize) {
         // A poll after a send tells whether a hedge is due, or who lost; each is answered at once.
         for _ in 0..TURNS_MAX {
-            let verdict = self.engine.poll(self.now, self.calls[which].id);
+            let now = self.now.before(self.behind);
+            let verdict = self.engine.poll(now, self.calls[which].id);
             match self.heard(which, verdict) {
                 Heard::Nothing => return,
                 Heard::Moved => {}
@@ -339,6 +344,12 @@ impl World {
     }
 
     fn land(&mut self, which: usize, place: usize) {
+        if percent(&mut self.rng, 2) {
+            // Its driver drops the attempt, as one does that has had enough of it.
+            let sent = one(&mut self.rng, &[Sent::No, Sent::Maybe]);
+            self.abandon(which, place, sent);
+            return self.poll(which);
+        }
         let (permit, fate) = self.calls[which].flights.swap_remove(place);
         let number = self.calls[which].number;
         self.book.settled(self.now, number, &permit, &fate.report);
@@ -412,10 +423,10 @@ impl World {
                 self.force(gate, mode);
             }
             _ => {
-                // Back, which the engine takes for no time at all.
-                let before = self.now.before(Duration::from_secs(10));
-                self.engine.force(before, self.gates[1], Mode::Auto);
-                self.book.forced(1, Mode::Auto);
+                // A clock that goes back, which the engine takes for one that stands.
+                self.force(1, Mode::Auto);
+                self.behind = Duration::from_secs(10);
+                self.arrive();
             }
         }
     }

@@ -172,7 +172,7 @@ pub(super) struct Fate {
 pub(super) fn fate(rng: &mut Rng, mood: Mood, now: Instant, permit: &Permit) -> Fate {
     let mood = match mood {
         Mood::Mad => one(rng, &Mood::ALL),
-        Mood::Flapping if now.since(Instant::START).as_millis() / 2_000 % 2 == 0 => Mood::Up,
+        Mood::Flapping if (now.since(Instant::START).as_millis() / 2_000).is_multiple_of(2) => Mood::Up,
         Mood::Flapping => Mood::Erring,
         mood => mood,
     };
