@@ -299,6 +299,21 @@ fn a_drain_leaves_nobody_asleep() {
 }
 
 #[test]
+fn a_drain_wakes_who_waits_though_no_place_comes_free() {
+    // Breaks when a drain is heard of only by those whom a settle wakes.
+    play(Orders::All, &["first", "queued", "draining", "succeeded"], || {
+        let stage = Stage::new(one_place());
+        let (holder, leave) = stage.send();
+        let waits = stage.spawn_call(vec![answer()]);
+        stage.hub().with(|engine, now| engine.drain_calls(now));
+        assert_eq!(waits.join().unwrap(), "draining");
+        assert_eq!(holder.settle_and_poll(leave, answer()).reason.code(), "succeeded");
+        drop(holder);
+        stage
+    });
+}
+
+#[test]
 fn two_callers_that_wait_for_a_cool_down_go_when_it_ends() {
     // Breaks when the clock's wake meets the engine's, or a caller that has just looked at the time sleeps past it.
     play(
