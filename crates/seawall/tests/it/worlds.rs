@@ -517,9 +517,8 @@ async fn attempt(clock: CrankedClock, alive: Alive, fate: Fate, mut leave: Leave
 }
 
 /// What an operator does.
-#[derive(Clone, Copy)]
 enum Act {
-    Reload(u64, Policy),
+    Reload(u64, Box<Policy>),
     Force(usize, Mode),
     Drain,
 }
@@ -527,7 +526,7 @@ enum Act {
 impl Act {
     fn draw(rng: &mut Rng) -> Self {
         if percent(rng, 60) {
-            return Self::Reload(rng.up_to(2), policy(rng));
+            return Self::Reload(rng.up_to(2), Box::new(policy(rng)));
         }
         let modes = [Mode::Auto, Mode::Open, Mode::Closed, Mode::Observe];
         Self::Force(usize::try_from(rng.up_to(2)).unwrap(), one(rng, &modes))
