@@ -2,9 +2,22 @@
 //!
 //! What can go wrong: a batch longer than a scheduler's slice measures the neighbours, and a mean measures the worst
 //! of them. So batches are short and many, and p10 and p50 over batches are told: far apart, they say that the
-//! machine was busy.
+//! machine was busy. What is compared is measured in turns, batch by batch, so that a busy second hits all alike.
 
 pub mod allocations;
+#[cfg(feature = "peers")]
+pub mod contended;
+#[cfg(feature = "peers")]
+pub mod memory;
+#[cfg(feature = "peers")]
+pub mod ours;
+#[cfg(feature = "peers")]
+pub mod peers;
+pub mod rounds;
+#[cfg(feature = "peers")]
+pub mod speed;
+#[cfg(feature = "peers")]
+pub mod window;
 
 use std::time::Instant;
 

@@ -10,7 +10,7 @@ use loom::sync::atomic::{AtomicUsize, Ordering};
 use seawall::blocking::{StdClock, block_on};
 use seawall::clock::{Clock, Sleep};
 use seawall::drive::{Finished, drive};
-use seawall::hub::{CallGuard, Hub, Landed, Leave};
+use seawall::hub::{CallGuard, Hub, Landed, Leave, Others, Step, Told};
 use seawall_core::call::{Candidate, Spec};
 use seawall_core::engine::Engine;
 use seawall_core::facts::Replay;
@@ -19,7 +19,7 @@ use seawall_core::outcome::{Cause, Hint, HintSource, Outcome, Report, Sent};
 use seawall_core::policy::{Policy, PolicyBuilder};
 use seawall_core::time::{Duration, Instant, Wall};
 use seawall_core::trace::{Recording, What};
-use seawall_core::verdict::{Action, Role, Verdict};
+use seawall_core::verdict::Role;
 use std::collections::BTreeSet;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -121,7 +121,8 @@ impl Stage {
         let stage = Self::with_clock(builder, clock.clone());
         for _ in 0..2 {
             let (call, leave) = stage.send();
-            let _ended = call.settle_and_poll(leave, failed());
+            let mut call = call;
+            let _ended = call.settle_and_poll(leave, failed(), Others::None);
             clock.advance(Duration::from_secs(1));
         }
         clock.advance(Duration::from_secs(10));
@@ -151,7 +152,7 @@ impl Stage {
         let gate = engine
             .configure(Instant::START, GateKey(0), &policy.gate, &[], None)
             .expect("one gate");
-        let places = policy.gate.limits().concurrency();
+        let places = policy.gate.limits().concurrency().at_most();
         Arc::new(Self {
             hub: Hub::new(engine, Arc::new(clock)),
             gate,
@@ -174,7 +175,7 @@ impl Stage {
     }
 
     /// Begins a call as a driver does.
-    pub fn begin(&self) -> (CallGuard, Verdict) {
+    pub fn begin(&self) -> (CallGuard<'_>, Told<'_>) {
         let route = [Candidate::at(self.gate)];
         self.hub
             .begin(|now| Spec::new(now, &route, &self.policy.call, Replay::Idempotent))
@@ -184,26 +185,30 @@ impl Stage {
     ///
     /// # Panics
     /// It was not.
-    pub fn send(&self) -> (CallGuard, Leave) {
-        let (call, verdict) = self.begin();
-        let leave = sent(&call, verdict);
-        (call, leave)
+    pub fn send(&self) -> (CallGuard<'_>, Leave<'_>) {
+        let (call, told) = self.begin();
+        (call, sent(told))
     }
 
     /// Begins a call and waits until it is sent.
-    pub fn send_or_wait(&self) -> (CallGuard, Leave) {
-        let (call, mut verdict) = self.begin();
+    ///
+    /// # Panics
+    /// It ended instead.
+    pub fn send_or_wait(&self) -> (CallGuard<'_>, Leave<'_>) {
+        let (call, mut told) = self.begin();
         loop {
-            match verdict.action {
-                Action::Send(permit) => {
-                    let leave = call.leave(permit);
-                    return (call, leave);
-                }
-                Action::Wait(until) | Action::Park { until } => self.block_on(call.turn(until)),
-                Action::InFlight { .. } | Action::Finish { .. } => panic!("{}", verdict.reason.code()),
+            match told.step {
+                Step::Send(leave) => return (call, leave),
+                Step::Wait(until) | Step::Park { until } => self.block_on(call.turn(until)),
+                Step::InFlight { .. } | Step::Finish { .. } => panic!("{}", told.reason.code()),
             }
-            verdict = call.poll();
+            told = call.poll();
         }
+    }
+
+    /// The stage for guards that go to other threads: it is not given back.
+    pub fn for_good(self: &Arc<Self>) -> &'static Self {
+        Box::leak(Box::new(Arc::clone(self)))
     }
 
     /// Gives the gate another policy.
@@ -223,7 +228,8 @@ impl Stage {
     pub async fn drive(&self, meets: &[Report]) -> Finished {
         let route = [Candidate::at(self.gate)];
         let spec = |now| Spec::new(now, &route, &self.policy.call, Replay::Idempotent);
-        let send = |leave: Leave| {
+        let send = |leave| {
+            let leave: Leave<'_> = leave;
             let nth = (leave.attempt() as usize).min(meets.len()) - 1;
             self.attempt(leave, meets[nth])
         };
@@ -246,7 +252,7 @@ impl Stage {
         block_on(&StdClock::new(), future)
     }
 
-    async fn attempt(&self, mut leave: Leave, report: Report) -> Landed<()> {
+    async fn attempt<'h>(&self, mut leave: Leave<'h>, report: Report) -> Landed<'h, ()> {
         leave.leaving();
         let role = leave.role();
         self.server.enters(role);
@@ -308,14 +314,14 @@ impl Server {
     }
 }
 
-/// The leave that a verdict gives.
+/// The leave that was given.
 ///
 /// # Panics
 /// It gives none.
-pub fn sent(call: &CallGuard, verdict: Verdict) -> Leave {
-    match verdict.action {
-        Action::Send(permit) => call.leave(permit),
-        other => panic!("{other:?} is no leave to send: {}", verdict.reason.code()),
+pub fn sent(told: Told<'_>) -> Leave<'_> {
+    match told.step {
+        Step::Send(leave) => leave,
+        other => panic!("{other:?} is no leave to send: {}", told.reason.code()),
     }
 }
 

@@ -2,9 +2,9 @@
 
 use loom::thread;
 use seawall::crank::CrankedClock;
+use seawall::hub::{Others, Step};
 use seawall_core::policy::{OnEmpty, OnOpen, Policy, PolicyBuilder};
 use seawall_core::time::Duration;
-use seawall_core::verdict::Action;
 use seawall_loom::{Hasty, Orders, Stage, answer, failed, leave_after, play, poll_once, sent, throttled};
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ fn a_place_that_is_promised_to_one_who_leaves_goes_to_the_next() {
     // Breaks when the wake of a call that has left dies with it: the one behind it sleeps for ever.
     play(Orders::All, &["first", "left", "queued", "succeeded"], || {
         let stage = Stage::new(one_place());
-        let (holder, leave) = stage.send();
+        let (mut holder, leave) = stage.send();
         let mut leaver = Box::pin({
             let stage = Arc::clone(&stage);
             async move { stage.drive(&[answer()]).await }
@@ -71,8 +71,8 @@ fn a_place_that_is_promised_to_one_who_leaves_goes_to_the_next() {
         let next = stage.spawn_call(vec![answer()]);
         let leaver = thread::spawn(move || drop(leaver));
         assert!(matches!(
-            holder.settle_and_poll(leave, answer()).action,
-            Action::Finish { .. }
+            holder.settle_and_poll(leave, answer(), Others::None).step,
+            Step::Finish { .. }
         ));
         drop(holder);
         leaver.join().unwrap();
@@ -108,10 +108,10 @@ fn a_lower_limit_drains_and_nobody_sleeps_through_the_higher_one() {
     play(Orders::All, &["first", "queued", "succeeded"], || {
         let stage = Stage::new(one_place());
         let other = stage.spawn_call(vec![answer()]);
-        let (holder, leave) = stage.send_or_wait();
+        let (mut holder, leave) = stage.send_or_wait();
         stage.reconfigure(one_place().concurrency(Some(2)));
         stage.reconfigure(one_place());
-        let _end = holder.settle_and_poll(leave, answer());
+        drop(holder.settle_and_poll(leave, answer(), Others::None));
         drop(holder);
         assert_eq!(other.join().unwrap(), "succeeded");
         stage
@@ -205,9 +205,10 @@ fn a_charge_that_was_never_sent_goes_to_who_waits_for_it() {
         ],
         || {
             let stage = Stage::new(one_credit(OnEmpty::Wait));
-            let (charged, leave) = stage.send();
-            let waits = charged.settle_and_poll(leave, failed());
-            assert!(matches!(waits.action, Action::Wait(_)), "{waits:?}");
+            let (mut charged, leave) = stage.send();
+            let waits = charged.settle_and_poll(leave, failed(), Others::None);
+            assert!(matches!(waits.step, Step::Wait(_)), "{waits:?}");
+            drop(waits);
             let other = stage.spawn_call(vec![failed(), answer()]);
             drop(charged);
             assert_eq!(other.join().unwrap(), "succeeded");
@@ -223,7 +224,7 @@ fn a_call_that_ends_while_its_attempt_lands_gives_back_once() {
     // Breaks when the end of a call and the end of its attempt both give the place back, or neither does.
     play(Orders::All, &["first", "left", "queued", "succeeded"], || {
         let stage = Stage::new(one_place());
-        let (call, leave) = stage.send();
+        let (call, leave) = stage.for_good().send();
         let waits = stage.spawn_call(vec![answer()]);
         let ends = thread::spawn(move || drop(call));
         drop(leave);
@@ -233,47 +234,31 @@ fn a_call_that_ends_while_its_attempt_lands_gives_back_once() {
     });
 }
 
-/// How an attempt comes to its end.
-#[derive(Clone, Copy)]
-enum Lands {
-    Settled,
-    Dropped,
-}
-
 #[test]
-fn a_hedge_that_wins_while_the_other_lands_gives_back_both() {
-    // Breaks when the commit of the one and the end of the other, at the same time, settle the call twice or never.
-    for lands in [Lands::Settled, Lands::Dropped] {
-        play(Orders::All, &["first", "hedge", "succeeded"], move || {
-            let hedged = Policy::builder()
-                .hedge_after(Duration::from_secs(1))
-                .concurrency(Some(2))
-                .breaker(None)
-                .budget(None);
-            let clock = Hasty::default();
-            let stage = Stage::with_clock(hedged, clock.clone());
-            let (call, slow) = stage.send();
-            let call = Arc::new(call);
-            clock.advance(Duration::from_secs(2));
-            let hedge = sent(&call, call.poll());
-            let loses = thread::spawn({
-                let call = Arc::clone(&call);
-                move || match lands {
-                    Lands::Settled => drop(call.settle_and_poll(slow, failed())),
-                    Lands::Dropped => drop(slow),
-                }
-            });
-            hedge.commit();
-            stage.in_flight_is_what_is_out();
-            let verdict = call.settle_and_poll(hedge, answer());
-            loses.join().unwrap();
-            assert_eq!(
-                (verdict.reason.code(), call.poll().reason.code()),
-                ("succeeded", "succeeded")
-            );
-            stage
-        });
-    }
+fn a_hedge_that_wins_while_the_other_is_dropped_gives_back_both() {
+    // Breaks when the commit of the one and the end of the other, at the same time, give a place back twice or never.
+    play(Orders::All, &["first", "hedge", "succeeded"], || {
+        let hedged = Policy::builder()
+            .hedge_after(Duration::from_secs(1))
+            .concurrency(Some(2))
+            .breaker(None)
+            .budget(None);
+        let clock = Hasty::default();
+        let stage = Stage::with_clock(hedged, clock.clone());
+        let (mut call, slow) = stage.for_good().send();
+        clock.advance(Duration::from_secs(2));
+        let mut hedge = sent(call.poll());
+        let loses = thread::spawn(move || drop(slow));
+        hedge.commit();
+        stage.in_flight_is_what_is_out();
+        let told = call.settle_and_poll(hedge, answer(), Others::Out);
+        loses.join().unwrap();
+        assert_eq!(
+            (told.reason.code(), call.poll().reason.code()),
+            ("succeeded", "succeeded")
+        );
+        stage
+    });
 }
 
 // --- The whole gate ---------------------------------------------------------------------------------------------------
@@ -283,13 +268,19 @@ fn a_drain_leaves_nobody_asleep() {
     // Breaks when a call that is about to sleep hears neither of the drain nor of the place that came free.
     play(Orders::All, &["first", "queued", "draining", "succeeded"], || {
         let stage = Stage::new(one_place());
-        let (holder, leave) = stage.send();
+        let (mut holder, leave) = stage.send();
         let waits = stage.spawn_call(vec![answer()]);
         let drains = thread::spawn({
             let stage = Arc::clone(&stage);
             move || stage.hub().with(|engine, now| engine.drain_calls(now))
         });
-        assert_eq!(holder.settle_and_poll(leave, answer()).reason.code(), "succeeded");
+        assert_eq!(
+            holder
+                .settle_and_poll(leave, answer(), Others::None)
+                .reason
+                .code(),
+            "succeeded"
+        );
         drop(holder);
         drains.join().unwrap();
         let end = waits.join().unwrap();
@@ -303,11 +294,17 @@ fn a_drain_wakes_who_waits_though_no_place_comes_free() {
     // Breaks when a drain is heard of only by those whom a settle wakes.
     play(Orders::All, &["first", "queued", "draining", "succeeded"], || {
         let stage = Stage::new(one_place());
-        let (holder, leave) = stage.send();
+        let (mut holder, leave) = stage.send();
         let waits = stage.spawn_call(vec![answer()]);
         stage.hub().with(|engine, now| engine.drain_calls(now));
         assert_eq!(waits.join().unwrap(), "draining");
-        assert_eq!(holder.settle_and_poll(leave, answer()).reason.code(), "succeeded");
+        assert_eq!(
+            holder
+                .settle_and_poll(leave, answer(), Others::None)
+                .reason
+                .code(),
+            "succeeded"
+        );
         drop(holder);
         stage
     });
@@ -329,8 +326,8 @@ fn two_callers_that_wait_for_a_cool_down_go_when_it_ends() {
         || {
             let clock = CrankedClock::new();
             let stage = Stage::with_clock(one_place().concurrency(None), clock.clone());
-            let (throttles, leave) = stage.send();
-            let _waits = throttles.settle_and_poll(leave, throttled(Duration::from_secs(5)));
+            let (mut throttles, leave) = stage.send();
+            drop(throttles.settle_and_poll(leave, throttled(Duration::from_secs(5)), Others::None));
             drop(throttles);
             let callers = [stage.spawn_call(vec![answer()]), stage.spawn_call(vec![answer()])];
             // Before, while or after they come to wait; one that comes after it has nothing to wait for.

@@ -7,6 +7,7 @@ pub mod arrows;
 pub mod guests;
 pub mod manifests;
 pub mod text;
+pub mod traps;
 pub mod walls;
 
 #[cfg(test)]
@@ -78,6 +79,10 @@ pub const CHECKS: &[Check] = &[
     Check {
         name: "links between documents lead somewhere",
         run: text::links,
+    },
+    Check {
+        name: "every trap that is told has its test",
+        run: traps::check,
     },
     Check {
         name: "the README's first block is what CI runs",

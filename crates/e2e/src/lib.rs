@@ -14,3 +14,8 @@ pub struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/library.md")]
 pub struct LibraryGuide;
+
+/// Every block of Rust in the guide is run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/any-call.md")]
+pub struct AnyCallGuide;

@@ -1,5 +1,7 @@
 //! `seawall batch`: every row of JSONL files through the engine.
 
+mod written;
+
 use crate::common::Common;
 use crate::failure::Failure;
 use crate::interrupts::Interrupts;
@@ -12,7 +14,7 @@ use seawall_batch::input::AbsoluteUrls;
 use seawall_batch::{
     Existing, Extras, Invalid, LiveCaller, Options, Progress, Screen, Shown, Snapshot, Ui, interrupts,
 };
-use seawall_core::policy::{Policy, PolicyBuilder};
+use seawall_core::policy::{Concurrency, Policy, PolicyBuilder, Preset};
 use seawall_core::profile::Provider;
 use seawall_lab::net::Mock;
 use seawall_lab::plan::Profile;
@@ -21,6 +23,7 @@ use std::io::IsTerminal as _;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use written::FromFile;
 
 /// What to type where no upstream was named.
 const NO_UPSTREAM: &str = "no upstream: say where the rows go\n  \
@@ -41,7 +44,7 @@ Exit codes: 0 every row has its answer, 1 some failed or were left out, 2 bad in
 command goes on where it stopped. Rows that failed are sent again once their lines are out of the error file.";
 
 /// Answer every row of JSONL files once; the same command goes on after any stop.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// JSONL files, plain, gzip or zstd: OpenAI or Anthropic batch rows, {"custom_id","body"}, {"messages":…} or {"prompt":…}.
@@ -53,9 +56,12 @@ pub(crate) struct Args {
     /// Where failures go [default: OUT.errors.jsonl].
     #[arg(long, value_name = "ERR")]
     errors: Option<PathBuf>,
-    /// Where rows are sent: an address, or mock:steady or mock:flaky.
-    #[arg(long, value_name = "URL|mock:PROFILE")]
+    /// Where rows are sent: an address, an upstream's name in the file of --config, or mock:steady or mock:flaky.
+    #[arg(long, value_name = "URL|NAME|mock:PROFILE")]
     upstream: Option<String>,
+    /// A file with upstreams, their policies, and defaults of these arguments; seawall.toml where an upstream is named.
+    #[arg(short, long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// The upstream's dialect, where host and path do not tell: openai, anthropic, azure, gemini, groq, stripe, github or
     /// generic.
     #[arg(long, value_name = "NAME")]
@@ -63,15 +69,16 @@ pub(crate) struct Args {
     /// The environment variable that holds the upstream's key.
     #[arg(long, value_name = "NAME")]
     credential_env: Option<String>,
-    /// A preset (default, interactive, batch, writes, off), or a file with a `[policy]` table.
-    #[arg(long, value_name = "FILE|PRESET", default_value = "batch")]
-    policy: String,
+    /// A preset (default, interactive, batch, writes, off), or a file with a `[policy]` table [default: what --config
+    /// says, else batch].
+    #[arg(long, value_name = "FILE|PRESET")]
+    policy: Option<String>,
     /// The model of rows that name none.
     #[arg(long, value_name = "M")]
     model: Option<String>,
-    /// Attempts in flight at once [default: the policy's, 64 in preset batch].
-    #[arg(long, value_name = "N")]
-    concurrency: Option<NonZeroU32>,
+    /// Attempts in flight at once; auto finds out what the upstream bears [default: the policy's, 64 in preset batch].
+    #[arg(long, value_name = "N|auto", value_parser = concurrency)]
+    concurrency: Option<Concurrency>,
     /// Leave out rows that cannot be sent and run the rest, instead of refusing to start.
     #[arg(long)]
     skip_invalid: bool,
@@ -87,12 +94,12 @@ pub(crate) struct Args {
     /// Let rows name whole addresses; other hosts get no key.
     #[arg(long)]
     allow_absolute_url: bool,
-    /// Longest line that is read: bytes, KiB, MiB or GiB.
-    #[arg(long, value_name = "SIZE", default_value = "64MiB")]
-    max_line: String,
-    /// How the run is shown on stderr.
-    #[arg(long, value_name = "HOW", default_value = "bar")]
-    progress: Showing,
+    /// Longest line that is read: bytes, KiB, MiB or GiB [default: 64MiB].
+    #[arg(long, value_name = "SIZE")]
+    max_line: Option<String>,
+    /// How the run is shown on stderr [default: bar].
+    #[arg(long, value_name = "HOW")]
+    progress: Option<Showing>,
     /// Add attempts and times to each output row.
     #[arg(long)]
     extras: bool,
@@ -118,8 +125,10 @@ pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
 }
 
 async fn run_on(args: &Args, common: Common) -> Result<ExitCode, Failure> {
+    let (file, args) = FromFile::read(args)?;
+    let (file, args) = (file.as_ref(), &args);
     let is_mock = args.upstream.as_deref().is_some_and(|to| to.starts_with("mock:"));
-    let (policy, lowered) = policy(args, OpenFiles::raised().connections_max(is_mock))?;
+    let (policy, lowered) = policy(args, file, OpenFiles::raised().connections_max(is_mock))?;
     let options = options(args, &policy)?;
     let destination = args
         .upstream
@@ -133,7 +142,7 @@ async fn run_on(args: &Args, common: Common) -> Result<ExitCode, Failure> {
         }
         None => (destination.to_owned(), None),
     };
-    let caller = caller(args, common, &base, mock.is_some(), policy)?;
+    let caller = caller(args, file, common, &base, mock.is_some(), policy)?;
     let (interrupter, interrupts) = interrupts();
     // Not before the run waits for the first time: until then nothing is in flight, and Ctrl-C may simply kill.
     let deaf = async {
@@ -145,23 +154,12 @@ async fn run_on(args: &Args, common: Common) -> Result<ExitCode, Failure> {
             Err(error) => error,
         }
     };
-    let screen = if std::io::stderr().is_terminal() {
-        Screen::Terminal
-    } else {
-        Screen::Pipe
-    };
-    let shown = match args.progress {
-        Showing::Bar => Shown::Bar,
-        Showing::Json => Shown::Json,
-        Showing::None => Shown::Nothing,
-    };
-    let mut ui: Box<dyn Ui> = if common.is_quiet() {
-        Box::new(Silent)
-    } else {
-        Box::new(Progress::new(shown, screen, Box::new(std::io::stderr())))
-    };
+    let mut ui = ui(args, common);
     if let Some(note) = lowered {
         ui.note(&note);
+    }
+    if let Some(file) = file.filter(|_| args.policy.is_none()) {
+        common.talk().detail(file.told());
     }
     let errors = options.errors_path();
     common.talk().detail(format_args!(
@@ -188,6 +186,25 @@ async fn run_on(args: &Args, common: Common) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(summary.exit().code()))
 }
 
+/// How the run is shown.
+fn ui(args: &Args, common: Common) -> Box<dyn Ui> {
+    let screen = if std::io::stderr().is_terminal() {
+        Screen::Terminal
+    } else {
+        Screen::Pipe
+    };
+    let shown = match args.progress {
+        Some(Showing::Bar) | None => Shown::Bar,
+        Some(Showing::Json) => Shown::Json,
+        Some(Showing::None) => Shown::Nothing,
+    };
+    if common.is_quiet() {
+        Box::new(Silent)
+    } else {
+        Box::new(Progress::new(shown, screen, Box::new(std::io::stderr())))
+    }
+}
+
 /// `-q`: errors alone.
 struct Silent;
 
@@ -198,13 +215,21 @@ impl Ui for Silent {
 }
 
 /// The policy, and what is to be said where the machine allows fewer attempts at once than were asked for.
-fn policy(args: &Args, connections_max: NonZeroU32) -> Result<(Policy, Option<String>), Failure> {
-    let policy = crate::explain::read_policy(&args.policy)?;
-    let asked = args
-        .concurrency
-        .map(NonZeroU32::get)
-        .or(policy.gate.limits().concurrency());
-    let concurrency = asked.map(|asked| asked.min(connections_max.get()));
+fn policy(
+    args: &Args,
+    file: Option<&FromFile>,
+    connections_max: NonZeroU32,
+) -> Result<(Policy, Option<String>), Failure> {
+    let policy = match (&args.policy, file) {
+        (Some(name), _) => crate::explain::read_policy(name)?,
+        (None, Some(file)) => *file.policy().policy(),
+        (None, None) => Policy::preset(Preset::Batch),
+    };
+    let asked = args.concurrency.unwrap_or(policy.gate.limits().concurrency());
+    let concurrency = match asked {
+        Concurrency::AtMost(most) => Concurrency::AtMost(most.min(connections_max.get())),
+        Concurrency::Unbounded | Concurrency::Auto => asked,
+    };
     let lowered = (concurrency != asked).then(|| {
         format!(
             "at most {connections_max} attempts are in flight at once: the system allows this process no more open \
@@ -212,7 +237,7 @@ fn policy(args: &Args, connections_max: NonZeroU32) -> Result<(Policy, Option<St
         )
     });
     // Rows that are begun may all have to wait at the gate.
-    let begun = concurrency.unwrap_or(0).saturating_mul(4).max(1_000);
+    let begun = concurrency.at_most().unwrap_or(0).saturating_mul(4).max(1_000);
     let policy = PolicyBuilder::from_policy(policy)
         .concurrency(concurrency)
         .queue(policy.gate.limits().queue().max(begun))
@@ -221,11 +246,26 @@ fn policy(args: &Args, connections_max: NonZeroU32) -> Result<(Policy, Option<St
     Ok((policy, lowered))
 }
 
+fn concurrency(text: &str) -> Result<Concurrency, String> {
+    if text == "auto" {
+        return Ok(Concurrency::Auto);
+    }
+    let most: Option<NonZeroU32> = text.parse().ok();
+    most.map(|most| Concurrency::AtMost(most.get()))
+        .ok_or_else(|| "write a whole number from 1, or auto".to_owned())
+}
+
 fn options(args: &Args, policy: &Policy) -> Result<Options, Failure> {
     let mut options = Options::new(args.inputs.clone(), args.out.clone());
     options.errors = args.errors.clone();
     options.model = args.model.clone();
-    if let Some(concurrency) = policy.gate.limits().concurrency().and_then(NonZeroU32::new) {
+    if let Some(concurrency) = policy
+        .gate
+        .limits()
+        .concurrency()
+        .at_most()
+        .and_then(NonZeroU32::new)
+    {
         options.concurrency = concurrency;
     }
     options.existing = match (args.fresh, args.resume, args.overwrite) {
@@ -244,7 +284,7 @@ fn options(args: &Args, policy: &Policy) -> Result<Options, Failure> {
     } else {
         AbsoluteUrls::Refuse
     };
-    options.line_bytes_max = size(&args.max_line)?;
+    options.line_bytes_max = size(args.max_line.as_deref().unwrap_or("64MiB"))?;
     options.extras = if args.extras { Extras::On } else { Extras::Off };
     Ok(options)
 }
@@ -277,6 +317,7 @@ async fn mock(profile: &str, seed: u64) -> Result<Mock, Failure> {
 
 fn caller(
     args: &Args,
+    file: Option<&FromFile>,
     common: Common,
     base: &str,
     is_mock: bool,
@@ -301,8 +342,14 @@ fn caller(
     if let Some(provider) = provider {
         builder = builder.provider(provider);
     }
-    if let Some((header, secret)) = credential(args, provider.unwrap_or(known), is_mock)? {
+    // How a key is sent goes by the address's path as well, which an Azure deployment behind another host tells.
+    let path = uri.as_ref().map_or("/", Uri::path);
+    let spoken = provider.unwrap_or_else(|| Provider::inferred(Some(host), path));
+    if let Some((header, secret)) = credential(args, host, spoken, is_mock)? {
         builder = builder.credential(header, secret);
+    }
+    if let Some(file) = file {
+        builder = file.describe(builder, args)?;
     }
     let upstream = builder
         .build()
@@ -325,13 +372,9 @@ fn provider(name: &str) -> Result<Provider, Failure> {
     })
 }
 
-/// The upstream's key: from the variable that was named, or from the provider's own where the host is the provider's.
-fn credential(
-    args: &Args,
-    provider: Provider,
-    is_mock: bool,
-) -> Result<Option<(HeaderName, Secret)>, Failure> {
-    let usual = match provider {
+/// The variable that people keep a host's key in; none where the host is nobody's that is known.
+fn usual_variable(host: &str) -> Option<&'static str> {
+    match Provider::inferred(Some(host), "/") {
         Provider::OpenAi => Some("OPENAI_API_KEY"),
         Provider::Anthropic => Some("ANTHROPIC_API_KEY"),
         Provider::Azure => Some("AZURE_OPENAI_API_KEY"),
@@ -340,9 +383,18 @@ fn credential(
         Provider::Stripe => Some("STRIPE_API_KEY"),
         Provider::GitHub => Some("GITHUB_TOKEN"),
         Provider::Generic => None,
-    };
+    }
+}
+
+/// The upstream's key: from the variable that was named, or from the provider's own where the host is the provider's.
+fn credential(
+    args: &Args,
+    host: &str,
+    provider: Provider,
+    is_mock: bool,
+) -> Result<Option<(HeaderName, Secret)>, Failure> {
     // A key goes to a host by name only: where the dialect was merely stated, its variable must be stated too.
-    let usual = usual.filter(|_| args.provider.is_none() && !is_mock);
+    let usual = usual_variable(host).filter(|_| args.provider.is_none() && !is_mock);
     let token = match (&args.credential_env, usual) {
         (Some(name), _) => std::env::var(name)
             .map_err(|_| Failure::Key(format!("--credential-env: {name} is not set, or is no text")))?,
@@ -355,20 +407,17 @@ fn credential(
         },
         (None, None) => return Ok(None),
     };
-    let (header, secret) = match provider {
-        Provider::Anthropic => ("x-api-key", Secret::new(&token)),
-        Provider::Azure => ("api-key", Secret::new(&token)),
-        Provider::Gemini => ("x-goog-api-key", Secret::new(&token)),
-        Provider::OpenAi | Provider::Groq | Provider::Stripe | Provider::GitHub | Provider::Generic => {
-            ("authorization", Secret::bearer(&token))
-        }
-    };
     if token.trim().is_empty() {
         let name = args.credential_env.as_deref().or(usual).unwrap_or_default();
         return Err(Failure::Key(format!(
             "the key in {name} is empty; set it, or unset it to send none"
         )));
     }
-    let secret = secret.map_err(|error| Failure::Key(format!("the key cannot be sent: {error}")))?;
-    Ok(Some((HeaderName::from_static(header), secret)))
+    let secret = Secret::for_provider(provider, &token);
+    secret
+        .map(Some)
+        .map_err(|error| Failure::Key(format!("the key cannot be sent: {error}")))
 }
+
+#[cfg(test)]
+mod tests;

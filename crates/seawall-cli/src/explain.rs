@@ -10,6 +10,7 @@ mod report;
 
 use crate::Common;
 use crate::failure::Failure;
+use crate::named::FILE;
 use case::Case;
 use clap::ValueEnum;
 use seawall_core::facts::Replay;
@@ -17,6 +18,7 @@ use seawall_core::hint::rfc3339;
 use seawall_core::profile::Provider;
 use seawall_core::time::{Duration, Wall};
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -69,9 +71,15 @@ pub(crate) struct Args {
     /// inferred from the path.
     #[arg(long, value_parser = named("openai, anthropic, azure, gemini, groq, stripe, github, generic", Provider::named))]
     provider: Option<Provider>,
-    /// A preset (default, interactive, batch, writes, off), or a file with a `[policy]` table.
-    #[arg(long, value_name = "FILE|PRESET", default_value = "default")]
-    policy: String,
+    /// A preset (default, interactive, batch, writes, off), or a file with a `[policy]` table [default: default].
+    #[arg(long, value_name = "FILE|PRESET")]
+    policy: Option<String>,
+    /// An upstream of the file of --config: its policy, its dialect and its own word on statuses hold.
+    #[arg(long, value_name = "NAME", conflicts_with = "policy")]
+    upstream: Option<String>,
+    /// The file that the upstream is in.
+    #[arg(short, long, value_name = "FILE", default_value = FILE, requires = "upstream")]
+    config: PathBuf,
     /// The date that headers with dates are read at; left out, the host's.
     #[arg(long, value_name = "RFC3339", value_parser = date)]
     now: Option<Wall>,

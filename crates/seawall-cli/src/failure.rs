@@ -1,4 +1,5 @@
-use seawall::config::ConfigError;
+use crate::talk::Talk;
+use seawall::config::ConfigErrors;
 use seawall_batch::BatchError;
 use std::fmt;
 use std::io;
@@ -13,7 +14,7 @@ pub(crate) enum Failure {
     /// What was typed cannot be right: the sentence says what to do.
     Usage(String),
     /// A file that was written cannot be right.
-    Config(ConfigError),
+    Config(ConfigErrors),
     /// The machine would not.
     Io(String),
     /// A key that is missing or cannot be sent.
@@ -50,6 +51,24 @@ impl Failure {
         }
     }
 
+    /// Says it on stderr: each error of a file by itself.
+    pub(crate) fn tell(&self, talk: Talk) {
+        match self {
+            Self::Config(errors) => {
+                for error in errors.iter() {
+                    talk.error(error);
+                }
+                let count = errors.count();
+                if count > 1 {
+                    talk.error(format_args!("{} has {count} errors", errors.first().file));
+                }
+            }
+            Self::Usage(_) | Self::Io(_) | Self::Key(_) | Self::Batch(_) | Self::Internal(_) => {
+                talk.error(self)
+            }
+        }
+    }
+
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
             Self::Usage(_) | Self::Config(_) => ExitCode::from(2),
@@ -74,8 +93,8 @@ impl fmt::Display for Failure {
     }
 }
 
-impl From<ConfigError> for Failure {
-    fn from(error: ConfigError) -> Self {
+impl From<ConfigErrors> for Failure {
+    fn from(error: ConfigErrors) -> Self {
         Self::Config(error)
     }
 }

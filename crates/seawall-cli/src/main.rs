@@ -4,12 +4,18 @@
 //! usage, 3 money, 74 I/O, 77 credentials, 130 interrupted.
 
 mod batch;
+mod check;
 mod common;
+mod completions;
 mod explain;
 mod failure;
+mod files;
 mod interrupts;
+mod man;
 mod mock;
+mod named;
 mod open_files;
+mod schema;
 mod talk;
 
 use clap::{Parser, Subcommand};
@@ -40,8 +46,16 @@ enum Command {
     Explain(Box<explain::Args>),
     /// Answer every row of JSONL files, once each, resumable.
     Batch(Box<batch::Args>),
+    /// Whether a seawall.toml is right, and what holds where it says nothing.
+    Check(check::Args),
     /// A server that fails on purpose, to test clients against.
     Mock(Box<mock::Args>),
+    /// Completions for a shell.
+    Completions(completions::Args),
+    /// The manual pages.
+    Man(man::Args),
+    /// The JSON Schema of our files, for editors.
+    Schema(schema::Args),
 }
 
 const EXAMPLES: &str = "\
@@ -50,6 +64,8 @@ Examples:
     seawall explain --path /v1/chat/completions --status 429 --header 'Retry-After: 12'
   Answer a file of prompts, whatever the provider does.
     seawall batch examples/humaneval.jsonl -o answers.jsonl --upstream mock:flaky
+  Is my file right, and what holds where it says nothing?
+    seawall check examples/seawall.toml --effective
   What does my client do when a server fails twice?
     seawall mock --route 'POST /v1/payments = 2x 503, 200'
 
@@ -62,10 +78,14 @@ fn main() -> ExitCode {
     let ended = match &cli.command {
         Command::Explain(args) => explain::run(args, cli.common),
         Command::Batch(args) => batch::run(args, cli.common),
+        Command::Check(args) => check::run(args, cli.common),
         Command::Mock(args) => mock::run(args, cli.common),
+        Command::Completions(args) => completions::run(args, cli.common),
+        Command::Man(args) => man::run(args, cli.common),
+        Command::Schema(args) => schema::run(args),
     };
     ended.unwrap_or_else(|failure| {
-        cli.common.talk().error(&failure);
+        failure.tell(cli.common.talk());
         failure.exit_code()
     })
 }

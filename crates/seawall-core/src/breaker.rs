@@ -110,13 +110,18 @@ enum Held {
 impl Breaker {
     /// A closed breaker that has seen nothing, in the policy's mode.
     pub fn new(policy: &BreakerPolicy) -> Self {
+        Self::reborn(policy, 0)
+    }
+
+    /// The same in the place of `earlier` others, whose attempts are no evidence here.
+    pub(crate) fn reborn(policy: &BreakerPolicy, earlier: u32) -> Self {
         let mut leases = Vec::new();
         leases.reserve_exact(slots(policy));
         Self {
             policy: *policy,
             mode: policy.mode,
             now: Instant::START,
-            epoch: Epoch::default(),
+            epoch: Epoch(u64::from(earlier) << 32),
             since: Instant::START,
             state: State::Closed,
             ring: Ring::new(policy.window),
@@ -321,6 +326,11 @@ impl Breaker {
         self.mode = mode;
     }
 
+    /// Bytes that it keeps allocated beside itself: fixed by its policy, whatever it has seen.
+    pub fn bytes_kept(&self) -> usize {
+        self.leases.capacity() * size_of::<Lease>()
+    }
+
     /// Probes that may be admitted now; none unless half-open.
     pub fn free_probes(&self) -> u32 {
         match self.state {
@@ -350,6 +360,16 @@ impl Breaker {
         self.epoch
     }
 
+    /// Whether it stands at `now` as a new one would: closed, and with nothing in its window.
+    pub(crate) fn knows_nothing(&mut self, now: Instant) -> bool {
+        self.now = self.now.max(now);
+        self.ring.turn_to(self.now);
+        self.is_steady()
+            && self.mode == self.policy.mode
+            && self.counts() == Counts::default()
+            && (!self.flapping || self.now >= self.calm_from)
+    }
+
     /// The state as of the last time told, for metrics and pages.
     pub fn view(&self) -> View {
         let (state, calm) = match self.state {
@@ -361,7 +381,7 @@ impl Breaker {
             state,
             since: self.since,
             mode: self.mode,
-            transitions: self.epoch.0,
+            transitions: self.epoch.0 & u64::from(u32::MAX),
             counts: self.counts(),
             before: self.before,
             late: self.late,

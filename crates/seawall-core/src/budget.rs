@@ -48,7 +48,7 @@ pub struct Budget {
     ratio_per_mille: u64,
     on_empty: OnEmpty,
     ring: Ring<Bucket, 11>,
-    era: u32,
+    era: u64,
     carried: Carried,
 }
 
@@ -56,7 +56,7 @@ pub struct Budget {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "an extra that is never sent is given back"]
 pub struct Charge {
-    era: u32,
+    era: u64,
     bucket: u64,
 }
 
@@ -87,12 +87,17 @@ struct Carried {
 impl Budget {
     /// A budget that has seen nothing: the floor alone.
     pub fn new(policy: &BudgetPolicy) -> Self {
+        Self::reborn(policy, 0)
+    }
+
+    /// The same in the place of `earlier` others, to whom nothing of it is given back.
+    pub(crate) fn reborn(policy: &BudgetPolicy, earlier: u32) -> Self {
         Self {
             floor_milli: floor_milli(policy),
             ratio_per_mille: u64::from(policy.ratio_per_mille),
             on_empty: policy.on_empty,
             ring: Ring::new(policy.window),
-            era: 0,
+            era: u64::from(earlier) << 32,
             carried: Carried::default(),
         }
     }
@@ -191,6 +196,12 @@ impl Budget {
     pub fn allowed(&self) -> u64 {
         let credit_milli = self.ratio_per_mille.saturating_mul(self.originals());
         self.floor_milli.saturating_add(credit_milli) / 1_000
+    }
+
+    /// Whether no extra of its window is owed any more.
+    pub(crate) fn owes_nothing(&mut self, now: Instant) -> bool {
+        self.ring.turn_to(now);
+        self.granted() == 0
     }
 
     /// Originals of the newest ten buckets.

@@ -7,12 +7,12 @@
 //!
 //! | state | poll | commit | settle, abandon | end |
 //! |---|---|---|---|---|
-//! | Ready | each gate admits → **Send**, takes place, probe → Flying; a gate makes it wait → **Park**, takes turn → Queued; none ever will → **Finish** | – | – | Gone |
+//! | Ready | each gate admits → **Send**, takes place, probe, rate → Flying; a gate makes it wait → **Park**, takes turn → Queued; none ever will → **Finish** | – | – | Gone |
 //! | Waiting | too early → **Wait**; time → Ready | – | – | Gone, gives charge |
 //! | Queued | still queued → **Park**; deadline → **Finish**, gives turn, charge | – | – | Gone, gives turn, charge |
-//! | Promised | as Ready, with a place kept at every gate of its chain; what it cannot use it gives back, and the next is woken | – | – | Gone, gives promise, charge; the next is woken |
+//! | Promised | as Ready, with a place kept at every gate of its chain, and its part of every rate taken; what it cannot use it gives back, and the next is woken | – | – | Gone, gives promise, rate, charge; the next is woken |
 //! | Saving | credit → takes charge → Waiting or Ready; none → **Park** | – | – | Gone, gives turn |
-//! | Flying | **InFlight**; a hedge is due and allowed → **Send**, takes place, charge | commit → Streaming; the other attempt has lost | gives place, probe; answer, or none left out → Settled | Gone, gives place, probe |
+//! | Flying | **InFlight**; a hedge is due and allowed → **Send**, takes place, charge, rate | commit → Streaming; the other attempt has lost | gives place, probe, what it did not use of its rate; answer, or none left out → Settled | Gone, gives place, probe, rate |
 //! | Streaming | **InFlight**, naming the attempt that lost | – | gives place; the committed one → Settled | Gone, gives place |
 //! | Settled | judged by rule N1: **Finish** → Ended; takes charge, **Wait** → Waiting; no credit, may wait → Saving; moves on (K1) → Ready at another candidate | – | a loser: gives place | Gone |
 //! | Ended | the same **Finish** | – | a loser: gives place | Gone |
@@ -28,6 +28,7 @@ use crate::gate::{CHAIN_MAX, Chain, GateId};
 use crate::latch::CredentialId;
 use crate::outcome::{Cause, Hint, Outcome, Refusal, Report, Sent};
 use crate::policy::CallPolicy;
+use crate::rate::{Cost, Reservation};
 use crate::reason::Reason;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
@@ -87,6 +88,8 @@ pub struct Spec<'a> {
     pub endpoint: Endpoint,
     /// An estimate of the tokens that it sends; 0 is unknown.
     pub tokens_in: u32,
+    /// An estimate of the tokens that it is answered with at the most; 0 is unknown.
+    pub tokens_out: u32,
     /// Above 1: this is itself a retry made elsewhere (rule G3).
     pub nth: u32,
     /// The body cannot be sent again.
@@ -106,6 +109,7 @@ impl<'a> Spec<'a> {
             replay,
             endpoint,
             tokens_in: 0,
+            tokens_out: 0,
             nth: 1,
             once: false,
         }
@@ -113,6 +117,14 @@ impl<'a> Spec<'a> {
 }
 
 impl Spec<'_> {
+    /// What the policy takes of the caller's promise.
+    pub(crate) const fn replay_taken(&self) -> Replay {
+        match self.replay {
+            Replay::Declared if !self.policy.declared_counts => Replay::Unsafe,
+            replay => replay,
+        }
+    }
+
     /// Whether the call's tokens fit the candidate's window, as far as both are known (rule K2).
     pub(crate) const fn fits(&self, candidate: &Candidate) -> bool {
         candidate.window == 0 || self.tokens_in <= candidate.window
@@ -124,10 +136,22 @@ impl Spec<'_> {
 pub(crate) enum State {
     Gone,
     Ready,
-    Waiting { until: Instant, reason: Reason },
-    Queued { gate: u32, reason: Reason },
-    Promised { chain: Chain },
-    Saving { gate: u32, resume_at: Instant },
+    Waiting {
+        until: Instant,
+        reason: Reason,
+    },
+    Queued {
+        gate: u32,
+        reason: Reason,
+    },
+    Promised {
+        chain: Chain,
+        reserved: Option<Reservation>,
+    },
+    Saving {
+        gate: u32,
+        resume_at: Instant,
+    },
     Flying,
     Streaming,
     Settled,
@@ -181,6 +205,8 @@ pub(crate) struct Attempt {
     pub(crate) original_at: [bool; CHAIN_MAX],
     /// `None` of a first send, which pays nothing.
     pub(crate) charged: Option<Charged>,
+    /// `None` where no gate that it passed has a rate.
+    pub(crate) reserved: Option<Reservation>,
 }
 
 impl Attempt {
@@ -193,16 +219,18 @@ impl Attempt {
         passes: [const { None }; CHAIN_MAX],
         original_at: [false; CHAIN_MAX],
         charged: None,
+        reserved: None,
     };
 
     pub(crate) const fn is_out(&self) -> bool {
         self.number > 0
     }
 
-    /// Empties the place; its passes have come back before.
+    /// Empties the place; its passes and its reservation have come back before.
     #[inline]
     pub(crate) fn come_back(&mut self) {
         debug_assert!(self.passes.iter().all(Option::is_none), "every pass comes back");
+        debug_assert!(self.reserved.is_none(), "every reservation comes back");
         self.number = 0;
         self.charged = None;
     }
@@ -257,6 +285,8 @@ pub(crate) struct Call {
     pub(crate) replay: Replay,
     pub(crate) is_write: bool,
     pub(crate) endpoint: Endpoint,
+    /// What one attempt of it needs of a rate, by our estimate.
+    pub(crate) cost: Cost,
     pub(crate) nth: u32,
     pub(crate) once: bool,
     pub(crate) legs: Vec<Leg>,
@@ -528,6 +558,19 @@ impl Call {
         self.attempts().count()
     }
 
+    /// The reservations that it holds: those of its attempts, and of a promise made to it.
+    pub(crate) fn reservations(&self) -> usize {
+        let promised = matches!(
+            self.state,
+            State::Promised {
+                reserved: Some(_),
+                ..
+            }
+        );
+        let out = self.attempts().filter(|attempt| attempt.reserved.is_some());
+        out.count() + usize::from(promised)
+    }
+
     pub(crate) fn leg(&self) -> &Leg {
         &self.legs[self.at as usize]
     }
@@ -545,6 +588,7 @@ impl Call {
             replay: Replay::Unsafe,
             is_write: false,
             endpoint: Endpoint::General,
+            cost: Cost::NOTHING,
             nth: 1,
             once: false,
             legs: Vec::new(),
@@ -580,11 +624,9 @@ impl Call {
         self.deadline = spec.deadline;
         self.deadline_length = spec.deadline.since(now);
         self.is_write = matches!(spec.replay, Replay::Keyed | Replay::Unsafe);
-        self.replay = match spec.replay {
-            Replay::Declared if !spec.policy.declared_counts => Replay::Unsafe,
-            replay => replay,
-        };
+        self.replay = spec.replay_taken();
         self.endpoint = spec.endpoint;
+        self.cost = Cost::of(u64::from(spec.tokens_in), u64::from(spec.tokens_out));
         self.nth = spec.nth.max(1);
         self.once = spec.once;
         self.legs.clear();

@@ -9,7 +9,7 @@
 //! | Answer | a final 1xx–3xx; 2xx with a well-formed body |
 //! | Refused | 400 402 404 405 406 409 410 411 413 414 415 416 417 422 423 424 428 431 451 501 505 511 and other 4xx |
 //! | Denied | 401 403 407; a provider's invalid-key code at 400 |
-//! | Throttled | 429; 413 with a hint; GitHub's 403 with `x-ratelimit-remaining: 0` or its secondary-limit text |
+//! | Throttled | 429; 413 with a hint; GitHub's 403 with `x-ratelimit-remaining: 0` or its secondary-limit text; Groq's 498 |
 //! | Failed, not sent | DNS, connect refused, connect timeout, TLS handshake cut, REFUSED_STREAM, GOAWAY above our stream, 521, 523 |
 //! | Failed, not done by convention | 425; 421; 503 or 529 with a hint; 409 where the provider says that it is a lock |
 //! | Failed, maybe done | 408 500 502 503 504 507–509 520 522 524–527 529 530, any other from 500 on; a timeout, reset or close after the request left; a truncated, undecodable or missing body; an error inside a 200 |
@@ -246,6 +246,7 @@ impl Table<'_> {
                 hint @ Some(_) => Outcome::Throttled { hint },
             },
             421 | 425 => self.failed_with(status, Sent::NotDone),
+            status if profile.is_over_capacity(status) => self.throttled(),
             400..500 => Outcome::Refused(Refusal::Caller),
             501 | 505 | 511 => Outcome::Refused(Refusal::Caller),
             521 | 523 => self.failed_with(status, Sent::No),

@@ -7,24 +7,32 @@
 
 mod depart;
 mod judge;
+mod opening;
+mod rates;
+mod registry;
 mod settle;
+mod state;
 
 use crate::agenda::Agenda;
 use crate::breaker::Transition;
 use crate::call::{Call, Finish, Spec, State};
 use crate::facts::Replay;
-use crate::gate::{Admits, Chain, Gate, GateId, GateKey};
+use crate::gate::{Admits, Chain, Gate};
 use crate::latch::Latches;
-use crate::outcome::Sent;
-use crate::policy::{GatePolicy, Mode, Policy, PolicyError, Preset};
+use crate::outcome::{Sent, Usage};
+use crate::policy::{Policy, Preset};
 use crate::queue::Links;
+use crate::rate::{Cost, Room};
 use crate::reason::Reason;
 use crate::rng::Rng;
 use crate::time::Instant;
 use crate::trace::{Event, Held, Recording, Trace, What};
 use crate::verdict::{Action, CallId, Ended, Verdict};
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+pub use opening::{Opened, Opening, Settled};
+use rates::Reservations;
+use registry::Registry;
+pub use state::{BudgetState, GateLoad, GateState, RateState};
 
 /// Gates, and the calls that can meet at them. See the [module](self).
 ///
@@ -61,29 +69,17 @@ pub struct Engine {
     tickets: u64,
     attempts: u64,
     permits_out: u64,
+    /// Calls whose first attempt is out and that have no seat.
+    openings: u64,
     draining: bool,
     gates: Vec<Gate>,
-    keys: BTreeMap<GateKey, GateId>,
+    registry: Registry,
     latches: Latches,
     agenda: Agenda,
     links: Links,
+    reserved: Reservations,
     trace: Trace,
     rng: Rng,
-}
-
-/// What a gate holds now, for people and tests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GateLoad {
-    /// Attempts in flight.
-    pub in_flight: u32,
-    /// Places promised to calls that were woken and have not polled.
-    pub promised: u32,
-    /// Calls that wait for cool-down, breaker or place.
-    pub queued: u32,
-    /// Calls that wait for credit.
-    pub saving: u32,
-    /// Until when the gate cools.
-    pub not_before: Instant,
 }
 
 impl Engine {
@@ -98,69 +94,18 @@ impl Engine {
             tickets: 0,
             attempts: 0,
             permits_out: 0,
+            openings: 0,
             draining: false,
             gates: Vec::new(),
-            keys: BTreeMap::new(),
+            registry: Registry::default(),
             latches: Latches::default(),
             agenda: Agenda::default(),
             links: Links::default(),
+            reserved: Reservations::default(),
             trace: Trace::new(recording),
             // Calls have the streams from 1; what no call draws for itself is drawn from 0.
             rng: Rng::new(seed, 0),
         }
-    }
-
-    /// Makes the gate behind `key`, or gives it another policy and other parents and keeps its state. Its attempts
-    /// also pass the parents' gates and theirs; the cool-down is kept by `quota`, or by itself.
-    ///
-    /// # Errors
-    /// [`PolicyError::TooManyParents`]: an attempt would pass more than [`CHAIN_MAX`](crate::gate::CHAIN_MAX) gates.
-    pub fn configure(
-        &mut self,
-        now: Instant,
-        key: GateKey,
-        policy: &GatePolicy,
-        parents: &[GateId],
-        quota: Option<GateId>,
-    ) -> Result<GateId, PolicyError> {
-        let now = self.advance(now);
-        let number = u32::try_from(self.gates.len()).expect("gates are counted in 32 bits");
-        let id = self.keys.get(&key).copied().unwrap_or(GateId(number));
-        let mut chain = crate::gate::Chain::of(id.0);
-        for above in parents.iter().chain(quota.as_ref()) {
-            for gate in self.gates[above.0 as usize].chain.gates() {
-                chain.add(*gate)?;
-            }
-        }
-        if let Some(quota) = quota {
-            chain.cool_at(quota.0);
-        }
-        match self.gates.get_mut(id.0 as usize) {
-            Some(gate) => gate.configure(now, policy),
-            None => {
-                self.gates.push(Gate::new(id.0, policy));
-                self.keys.insert(key, id);
-            }
-        }
-        self.gates[id.0 as usize].chain = chain;
-        self.pump(now, id.0);
-        // There may be credit now, or no budget to wait for: whoever comes next would pass those who wait.
-        self.wake_saver(now, id.0);
-        Ok(id)
-    }
-
-    /// Latches a gate's breaker outside its automaton, or gives it back; `Auto` also ends its cool-down (rule C6).
-    pub fn force(&mut self, now: Instant, gate: GateId, mode: Mode) {
-        let now = self.advance(now);
-        let it = &mut self.gates[gate.0 as usize];
-        if let Some(breaker) = &mut it.breaker {
-            breaker.force(now, mode);
-        }
-        match mode {
-            Mode::Auto => it.cooldown.end(),
-            Mode::Open | Mode::Closed | Mode::Observe => {}
-        }
-        self.pump(now, gate.0);
     }
 
     /// Sends nothing more, for good: what is out may end, and every other call ends with `draining` at its next poll,
@@ -180,16 +125,20 @@ impl Engine {
     pub fn begin(&mut self, now: Instant, spec: Spec<'_>) -> CallId {
         let now = self.advance(now);
         self.begun += 1;
-        let rng = Rng::new(self.seed, self.begun);
-        let slot = self.free.pop().unwrap_or_else(|| self.another_slot());
-        let call = &mut self.calls[slot as usize];
-        call.begin(now, self.begun, rng, &spec);
-        let id = CallId {
-            slot,
-            generation: call.generation,
-        };
+        let slot = self.take_seat(now, self.begun, &spec);
+        for candidate in spec.route {
+            self.visit(candidate.gate);
+        }
         self.settle_home(slot, &spec);
-        id
+        self.id(slot)
+    }
+
+    /// Seats the call of this number, which began at `began`.
+    fn take_seat(&mut self, began: Instant, number: u64, spec: &Spec<'_>) -> u32 {
+        let slot = self.free.pop().unwrap_or_else(|| self.another_slot());
+        let rng = Rng::new(self.seed, number);
+        self.calls[slot as usize].begin(began, number, rng, spec);
+        slot
     }
 
     /// What to do with `call` now. The only thing that speaks: grants at most one permit, tells again what it told
@@ -237,6 +186,9 @@ impl Engine {
         if !was_over || held != Held::NOTHING {
             self.record(slot, What::Left, Held::NOTHING, held);
         }
+        for leg in 0..self.calls[slot as usize].legs.len() {
+            self.unvisit(self.calls[slot as usize].legs[leg].candidate.gate);
+        }
         self.free.push(slot);
         ended
     }
@@ -263,28 +215,6 @@ impl Engine {
     /// What happened since the last drain, in order.
     pub fn drain(&mut self) -> impl Iterator<Item = Event> + '_ {
         self.trace.drain()
-    }
-
-    /// What a gate holds now.
-    pub fn load(&self, gate: GateId) -> GateLoad {
-        let gate = &self.gates[gate.0 as usize];
-        GateLoad {
-            in_flight: gate.limiter.in_flight(),
-            promised: gate.limiter.promised(),
-            queued: gate.queue.len(),
-            saving: gate.savers.len(),
-            not_before: gate.cooldown.not_before(),
-        }
-    }
-
-    /// Permits granted and neither settled, abandoned nor ended.
-    pub const fn permits_out(&self) -> u64 {
-        self.permits_out
-    }
-
-    /// Calls begun and not ended.
-    pub fn calls_alive(&self) -> usize {
-        self.calls.len() - self.free.len()
     }
 
     /// One row of the table in `call.rs`. Where it moves the call on, the row that it moved to answers; every move is
@@ -374,7 +304,7 @@ impl Engine {
         for place in 0..crate::call::OUT_MAX {
             if self.calls[slot as usize].out[place].is_out() {
                 // Nobody said what became of it: it may have acted, and was an attempt.
-                held = held.and(self.drop_attempt(now, slot, place, Sent::Maybe));
+                held = held.and(self.drop_attempt(now, slot, place, Sent::Maybe, Usage::NONE));
             }
         }
         self.agenda.forget(slot);
@@ -414,7 +344,10 @@ impl Engine {
                     // A write that is no probe yet keeps nobody else from being one (rule H4).
                     let call = &self.calls[slot as usize];
                     let gate = &self.gates[number as usize];
-                    if call.replay != Replay::Unsafe || gate.admits(Replay::Idempotent) != Admits::Now {
+                    let is_no_probe = call.replay == Replay::Unsafe
+                        && gate.admits(Replay::Unsafe) != Admits::Now
+                        && gate.admits(Replay::Idempotent) == Admits::Now;
+                    if !is_no_probe {
                         return;
                     }
                 }
@@ -429,19 +362,26 @@ impl Engine {
         let call = &self.calls[slot as usize];
         let gate = &self.gates[number as usize];
         let not_before = gate.cooldown.not_before();
-        if not_before > now && self.chain(call.leg().candidate.gate.0).quota() == number {
+        let quota = self.chain(call.leg().candidate.gate.number).quota();
+        if not_before > now && quota == number {
             return Admits::At(not_before);
         }
-        gate.admits(call.replay)
+        match (gate.admits(call.replay), self.rate_room(now, slot, number, quota)) {
+            (Admits::Never, _) | (_, Room::Never { .. }) => Admits::Never,
+            (Admits::Later, _) | (_, Room::Later) => Admits::Later,
+            (Admits::At(one), Room::At(two)) => Admits::At(one.max(two)),
+            (admits, Room::Now) => admits,
+            (Admits::Now, Room::At(at)) => Admits::At(at),
+        }
     }
 
-    /// Gate `number` admits the first of its queue: keeps a place for it at every gate of its chain at once, or has
-    /// it stand in line at the one that has none.
+    /// Gate `number` admits the first of its queue: keeps a place and takes its part of the rates for it at every gate
+    /// of its chain at once, or has it stand in line at the one that has none.
     ///
     /// A place that is kept at one gate and not at the next would be given back when the call asks, to one that
     /// lacks the other place: two such calls would wake each other for ever.
     fn promise(&mut self, now: Instant, slot: u32, number: u32) {
-        let chain = self.chain(self.calls[slot as usize].leg().candidate.gate.0);
+        let chain = self.chain(self.calls[slot as usize].leg().candidate.gate.number);
         for other in chain.gates().iter().filter(|other| **other != number) {
             match self.admits(now, slot, *other) {
                 Admits::Now if !self.others_ahead(slot, *other) => {}
@@ -459,8 +399,9 @@ impl Engine {
         for gate in chain.gates() {
             self.gates[*gate as usize].limiter.promise();
         }
+        let reserved = self.pledge(now, slot, &chain);
         self.turn_out(slot, number);
-        self.calls[slot as usize].state = State::Promised { chain };
+        self.calls[slot as usize].state = State::Promised { chain, reserved };
     }
 
     /// Takes a call out of a gate's queue and wakes it, to ask anew.
@@ -571,9 +512,10 @@ impl Engine {
                 self.pump(now, gate);
                 Held::TURN
             }
-            State::Promised { chain } => {
+            State::Promised { chain, reserved } => {
                 self.keep_promises(&chain);
                 self.calls[slot as usize].state = State::Ready;
+                self.settle_reserved(now, reserved, |_| Cost::NOTHING);
                 self.pump_chain(now, &chain);
                 Held::TURN
             }

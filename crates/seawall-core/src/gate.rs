@@ -4,16 +4,19 @@
 //! has paid for nothing. So a chain is always asked whole before anything is taken, under one lock and at one
 //! instant: `standing` asks, `take` takes, `give` gives back exactly what was taken.
 
-use crate::breaker::{Breaker, Evidence, Pass, Standing as BreakerStanding, Transition};
+use crate::breaker::{Breaker, Epoch, Evidence, Pass, Standing as BreakerStanding, Transition};
 use crate::budget::Budget;
 use crate::cooldown::Cooldown;
 use crate::facts::Replay;
+use crate::learned::Windows;
 use crate::limiter::Limiter;
 use crate::policy::{GatePolicy, OnOpen, PolicyError};
 use crate::queue::Queue;
+use crate::rate::Buckets;
 use crate::rng::Rng;
 use crate::time::Instant;
 use crate::trace::Held;
+use alloc::boxed::Box;
 
 /// Gates that one attempt passes at the most: its own, its parents, its quota.
 pub const CHAIN_MAX: usize = 4;
@@ -24,12 +27,16 @@ pub struct GateKey(pub u64);
 
 /// Names a gate of one engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct GateId(pub(crate) u32);
+pub struct GateId {
+    pub(crate) number: u32,
+    /// Which gate of this number: one that is gone leaves its number to another.
+    pub(crate) life: u32,
+}
 
 impl GateId {
     /// The gate's number in events.
     pub const fn number(self) -> u32 {
-        self.0
+        self.number
     }
 }
 
@@ -87,6 +94,16 @@ impl Chain {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Gate {
+    pub(crate) life: u32,
+    pub(crate) key: GateKey,
+    pub(crate) tenure: Tenure,
+    /// Routes of calls that are alive in which it stands.
+    pub(crate) visits: u32,
+    /// Gates of which it is a parent or the quota.
+    pub(crate) children: u32,
+    /// Budgets and breakers that it has had, those of the number's earlier gates included: what was taken of one
+    /// comes not back to another.
+    reborn: u32,
     pub(crate) chain: Chain,
     pub(crate) limiter: Limiter,
     pub(crate) cooldown: Cooldown,
@@ -94,10 +111,24 @@ pub(crate) struct Gate {
     pub(crate) on_open: OnOpen,
     pub(crate) probes: u32,
     pub(crate) budget: Option<Budget>,
+    /// What may be sent in a minute; boxed, as most gates have no such limit.
+    pub(crate) rates: Option<Box<Buckets>>,
+    /// What the server said of its own limits; boxed, as most say nothing.
+    pub(crate) windows: Option<Box<Windows>>,
     /// Calls that wait for cool-down, breaker or place.
     pub(crate) queue: Queue,
     /// Calls that wait for credit.
     pub(crate) savers: Queue,
+}
+
+/// Whether a gate is to be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tenure {
+    Kept,
+    /// Takes no new calls, and goes with the last that holds it.
+    Retired,
+    /// Nothing, until another takes its number.
+    Gone,
 }
 
 /// Whether a gate would let one of its queue go.
@@ -113,15 +144,29 @@ pub(crate) enum Admits {
 }
 
 impl Gate {
-    pub(crate) fn new(own: u32, policy: &GatePolicy) -> Self {
+    pub(crate) fn new(now: Instant, id: GateId, key: GateKey, reborn: u32, policy: &GatePolicy) -> Self {
         Self {
-            chain: Chain::of(own),
+            life: id.life,
+            key,
+            tenure: Tenure::Kept,
+            visits: 0,
+            children: 0,
+            reborn,
+            chain: Chain::of(id.number),
             limiter: Limiter::new(&policy.limits),
             cooldown: Cooldown::default(),
-            breaker: policy.breaker.as_ref().map(Breaker::new),
+            breaker: policy
+                .breaker
+                .as_ref()
+                .map(|policy| Breaker::reborn(policy, reborn)),
             on_open: policy.breaker.map_or(OnOpen::Fail, |breaker| breaker.on_open),
             probes: policy.breaker.map_or(1, |breaker| breaker.probes),
-            budget: policy.budget.as_ref().map(Budget::new),
+            budget: policy
+                .budget
+                .as_ref()
+                .map(|policy| Budget::reborn(policy, reborn)),
+            rates: Buckets::new(now, &policy.limits.rates).map(Box::new),
+            windows: None,
             queue: Queue::new(),
             savers: Queue::new(),
         }
@@ -129,17 +174,55 @@ impl Gate {
 
     /// Takes another policy and keeps its state.
     pub(crate) fn configure(&mut self, now: Instant, policy: &GatePolicy) {
+        self.tenure = Tenure::Kept;
+        self.reborn += 1;
+        let reborn = self.reborn;
         self.limiter.configure(&policy.limits);
         self.on_open = policy.breaker.map_or(OnOpen::Fail, |breaker| breaker.on_open);
         self.probes = policy.breaker.map_or(1, |breaker| breaker.probes);
         match (&mut self.breaker, &policy.breaker) {
             (Some(breaker), Some(policy)) => breaker.configure(now, policy),
-            (breaker, policy) => *breaker = policy.as_ref().map(Breaker::new),
+            (breaker, policy) => *breaker = policy.as_ref().map(|policy| Breaker::reborn(policy, reborn)),
         }
         match (&mut self.budget, &policy.budget) {
             (Some(budget), Some(policy)) => budget.configure(now, policy),
-            (budget, policy) => *budget = policy.as_ref().map(Budget::new),
+            (budget, policy) => *budget = policy.as_ref().map(|policy| Budget::reborn(policy, reborn)),
         }
+        match &mut self.rates {
+            Some(buckets) => buckets.configure(now, &policy.limits.rates),
+            rates => *rates = Buckets::new(now, &policy.limits.rates).map(Box::new),
+        }
+    }
+
+    /// How many budgets and breakers the next gate of this number finds used up.
+    pub(crate) const fn reborn(&self) -> u32 {
+        self.reborn + 1
+    }
+
+    /// Whether nobody holds anything of it: no call could tell if it were gone.
+    pub(crate) const fn is_idle(&self) -> bool {
+        self.visits == 0
+            && self.children == 0
+            && self.limiter.in_flight() == 0
+            && self.limiter.promised() == 0
+            && self.queue.is_empty()
+            && self.savers.is_empty()
+    }
+
+    /// Whether it stands as a new one would: a gate that knows anything of its upstream is worth more than its room.
+    /// How many places a limit has found, or a throttle left, is worth less: without calls it is soon out of date.
+    pub(crate) fn knows_nothing(&mut self, now: Instant) -> bool {
+        self.cooldown.left(now).is_zero()
+            && self
+                .breaker
+                .as_mut()
+                .is_none_or(|breaker| breaker.knows_nothing(now))
+            && self.budget.as_mut().is_none_or(|budget| budget.owes_nothing(now))
+            && self.rates.as_ref().is_none_or(|rates| rates.is_full(now))
+            && self
+                .windows
+                .as_ref()
+                .is_none_or(|windows| windows.bounds_nothing(now))
     }
 
     /// Takes a place for an attempt, and the breaker's leave where there is one.
@@ -154,6 +237,20 @@ impl Gate {
         self.limiter.take();
         let breaker = self.breaker.as_mut()?;
         Some(breaker.admit(now, replay, ticket, lease_until))
+    }
+
+    /// Takes a place for a call's first attempt that comes while the gate is calm. Says when its breaker, if there is
+    /// one, let it through.
+    #[inline]
+    pub(crate) fn let_first_in(&mut self, now: Instant, replay: Replay) -> Epoch {
+        self.limiter.take();
+        match &mut self.breaker {
+            Some(breaker) => {
+                breaker.arrive(now, replay);
+                breaker.epoch()
+            }
+            None => Epoch::default(),
+        }
     }
 
     /// Gives an attempt's place back, and counts it as an original where it was one here (rule G2).
@@ -195,10 +292,12 @@ impl Gate {
         }
     }
 
-    /// Whether any call may go at once, as far as this gate's breaker, places and queue decide: nearly always.
+    /// Whether any call may go at once, as far as this gate's rates, breaker, places and queue decide: nearly always.
     #[inline]
     pub(crate) fn is_calm(&self) -> bool {
         self.queue.is_empty()
+            && self.rates.is_none()
+            && self.windows.is_none()
             && self.limiter.has_place()
             && self.breaker.as_ref().is_none_or(Breaker::is_calm)
     }

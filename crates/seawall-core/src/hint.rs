@@ -16,6 +16,7 @@ mod tests;
 mod windows;
 
 use crate::facts::Facts;
+use crate::learned::Learned;
 use crate::outcome::HintSource;
 use crate::profile::Profile;
 use crate::time::{Duration, Wall};
@@ -105,6 +106,18 @@ pub fn find(profile: &Profile, facts: &Facts<'_>, scope: Scope) -> Reading {
         Scope::Stated => reading,
         Scope::StatedOrReset => reading.or_reset(profile, facts, reference),
     }
+}
+
+/// Reads what a response says of the limits in front of its server, before any of them is reached (rule I4). What
+/// cannot be read is absent.
+pub fn learned(facts: &Facts<'_>) -> Learned {
+    // A server with several quotas behind one credential names the one that it speaks of; only its main one holds
+    // for every call.
+    let resource = facts.headers.get("x-ratelimit-resource");
+    if resource.is_some_and(|resource| resource != b"core") {
+        return Learned::NOTHING;
+    }
+    windows::learned(facts.headers, reference(facts))
 }
 
 impl Reading {

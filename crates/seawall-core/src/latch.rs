@@ -43,20 +43,10 @@ impl Latches {
         if id == CredentialId::NONE {
             return None;
         }
-        let index = id.0 as usize;
-        if self.0.len() <= index {
-            self.0.resize(index + 1, Latch::default());
-        }
-        let latch = &mut self.0[index];
+        let latch = self.of_version((id, version));
         if latch.version > version {
             // A denial of a version that was replaced since says nothing of the new one.
             return None;
-        }
-        if latch.version < version {
-            *latch = Latch {
-                version,
-                ..Latch::default()
-            };
         }
         latch.denials = latch.denials.saturating_add(1);
         if latch.denials < DENIALS {
@@ -67,6 +57,13 @@ impl Latches {
         Some(latch.until)
     }
 
+    /// The credential has this version now: what was held against older ones holds no longer.
+    pub(crate) fn renewed(&mut self, credential: (CredentialId, u32)) {
+        if credential.0 != CredentialId::NONE {
+            self.of_version(credential);
+        }
+    }
+
     /// The credential was accepted.
     pub(crate) fn accepted(&mut self, (id, version): (CredentialId, u32)) {
         if let Some(latch) = self.0.get_mut(id.0 as usize)
@@ -74,5 +71,21 @@ impl Latches {
         {
             latch.denials = 0;
         }
+    }
+
+    /// The latch of this version, or of a newer one where that is known already.
+    fn of_version(&mut self, (id, version): (CredentialId, u32)) -> &mut Latch {
+        let index = id.0 as usize;
+        if self.0.len() <= index {
+            self.0.resize(index + 1, Latch::default());
+        }
+        let latch = &mut self.0[index];
+        if latch.version < version {
+            *latch = Latch {
+                version,
+                ..Latch::default()
+            };
+        }
+        latch
     }
 }

@@ -4,6 +4,7 @@
 //! lists of what was granted, when, and what the server said, and believes nothing that the engine says of itself.
 
 mod book;
+mod rates;
 pub mod worlds;
 
 use crate::call::{Candidate, DedupId, Spec};
@@ -11,8 +12,9 @@ use crate::engine::Engine;
 use crate::facts::Replay;
 use crate::gate::{GateId, GateKey};
 use crate::latch::CredentialId;
+use crate::learned::{Kind, Learned, Word};
 use crate::outcome::{Cause, Hint, HintSource, Outcome, Refusal, Report, Sent, Usage};
-use crate::policy::{GatePolicy, LongHint, OnEmpty, OnOpen, Policy, PolicyBuilder, Preset};
+use crate::policy::{Concurrency, GatePolicy, LongHint, OnEmpty, OnOpen, Policy, PolicyBuilder, Preset};
 use crate::reason::Reason;
 use crate::time::{Duration, Instant};
 use crate::trace::{Event, Recording};
@@ -131,6 +133,14 @@ fn upstream_policy(input: &mut Input<'_>) -> Policy {
     if more & 32 != 0 {
         builder = builder.patience(Duration::from_millis(100));
     }
+    if more & 64 != 0 {
+        builder = builder
+            .requests_per_minute(Some(7))
+            .tokens_in_per_minute(Some(4_000));
+    }
+    if more & 128 != 0 && flags & 1 == 0 {
+        builder = builder.concurrency(Concurrency::Auto);
+    }
     builder
         .build()
         .expect("every policy that the world makes is in range")
@@ -150,6 +160,14 @@ fn common_policy(input: &mut Input<'_>) -> GatePolicy {
         .concurrency((flags & 2 != 0).then_some(1 + u32::from(flags >> 2 & 3)));
     if flags & 16 != 0 {
         builder = builder.budget(None);
+    }
+    if flags & 32 != 0 {
+        builder = builder.requests_per_minute(Some(11));
+    }
+    if flags & 64 != 0 {
+        builder = builder
+            .tokens_per_minute(Some(5_000))
+            .tokens_out_per_minute(Some(900));
     }
     let policy = builder
         .build()
@@ -234,6 +252,7 @@ impl World {
         spec.once = more & 192 == 192;
         spec.nth = 1 + u32::from(shape & 96 == 96);
         spec.tokens_in = if more & 192 == 64 { 2_000 } else { 0 };
+        spec.tokens_out = if more & 32 == 0 { 0 } else { 300 };
         let id = self.engine.begin(self.now, spec);
         let number = self.book.begin(&Begun {
             route,
@@ -247,6 +266,7 @@ impl World {
             once: spec.once,
             nth: spec.nth,
             tokens_in: spec.tokens_in,
+            tokens_out: spec.tokens_out,
         });
         self.calls.push(Live {
             id,
@@ -333,8 +353,12 @@ impl World {
     fn commit(&mut self, input: &mut Input<'_>) {
         let which = input.below(self.calls.len());
         let Some(call) = self.calls.get(which) else { return };
-        let place = input.below(call.permits.len());
+        let word = input.byte();
+        let place = usize::from(word) % call.permits.len().max(1);
         if let Some(permit) = call.permits.get(place) {
+            if word & 128 != 0 {
+                self.engine.head(self.now, permit, &learned(word));
+            }
             self.book.committed(call.number);
             self.engine.commit(self.now, permit);
         }
@@ -345,8 +369,7 @@ impl World {
             return;
         };
         let sent = [Sent::No, Sent::Maybe][input.below(2)];
-        self.book
-            .abandoned(self.calls[which].number, permit.candidate(), sent);
+        self.book.abandoned(self.calls[which].number, &permit, sent);
         self.engine.abandon(self.now, permit, sent, Usage::NONE);
         if self.prompt {
             self.poll_call(which);
@@ -533,8 +556,26 @@ impl World {
     }
 }
 
+fn learned(word: u8) -> Learned {
+    let told = Word {
+        limit: (word & 64 != 0).then_some(5),
+        remaining: u64::from(word & 3),
+        resets_in: (word & 32 != 0).then(|| Duration::from_secs(1 + u64::from(word >> 2 & 7))),
+    };
+    Learned::NOTHING.with(Kind::Requests, told)
+}
+
 fn report(input: &mut Input<'_>) -> Report {
-    let wait = Duration::from_millis(u64::from(input.byte()) * 97);
+    let first = input.byte();
+    let wait = Duration::from_millis(u64::from(first) * 97);
+    let usage = if first & 3 == 0 {
+        Usage::NONE
+    } else {
+        Usage {
+            tokens_in: u64::from(first) * 10,
+            tokens_out: u64::from(first),
+        }
+    };
     let bits = input.byte();
     let hint = (bits & 1 != 0).then_some(Hint {
         wait,
@@ -567,7 +608,7 @@ fn report(input: &mut Input<'_>) -> Report {
         outcome,
         status: 503,
         should_retry,
-        usage: Usage::NONE,
+        usage,
         resent: bits & 32 != 0,
     }
 }

@@ -28,11 +28,13 @@ pub mod hint;
 pub mod latch;
 #[cfg(any(test, feature = "laws"))]
 pub mod laws;
+pub mod learned;
 mod limiter;
 pub mod outcome;
 pub mod policy;
 pub mod profile;
 mod queue;
+mod rate;
 pub mod reason;
 mod ring;
 pub mod rng;

@@ -5,15 +5,48 @@
 //! is held from send to last byte only, a woken call's place is promised and not taken, and a throttle halves what
 //! may be in flight until answers have earned it back, one place each.
 
-use crate::policy::LimitPolicy;
+mod auto;
+
+use crate::policy::{Concurrency, LimitPolicy};
+use crate::time::Instant;
+use auto::Auto;
 
 /// Counts places; the queue in front of them is the gate's.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limiter {
-    policy: LimitPolicy,
+    bound: Bound,
+    queue_max: u32,
     in_flight: u32,
     promised: u32,
     squeeze: Option<Squeeze>,
+}
+
+/// How many may be in flight.
+#[derive(Clone, Copy, Debug)]
+enum Bound {
+    None,
+    Fixed(u32),
+    Auto(Auto),
+}
+
+impl Bound {
+    const fn most(&self) -> Option<u32> {
+        match self {
+            Self::None => None,
+            Self::Fixed(most) => Some(*most),
+            Self::Auto(auto) => Some(auto.most()),
+        }
+    }
+}
+
+impl From<Concurrency> for Bound {
+    fn from(concurrency: Concurrency) -> Self {
+        match concurrency {
+            Concurrency::Unbounded => Self::None,
+            Concurrency::AtMost(most) => Self::Fixed(most),
+            Concurrency::Auto => Self::Auto(Auto::new()),
+        }
+    }
 }
 
 /// A temporary bound that grows by one per answer until it is no bound any more.
@@ -24,25 +57,37 @@ struct Squeeze {
 }
 
 impl Limiter {
-    pub(crate) const fn new(policy: &LimitPolicy) -> Self {
+    pub(crate) fn new(policy: &LimitPolicy) -> Self {
         Self {
-            policy: *policy,
+            bound: policy.concurrency.into(),
+            queue_max: policy.queue,
             in_flight: 0,
             promised: 0,
             squeeze: None,
         }
     }
 
-    /// Takes another policy; what is in flight stays, so a lower limit drains.
-    pub(crate) const fn configure(&mut self, policy: &LimitPolicy) {
-        self.policy = *policy;
+    /// Takes another policy; what is in flight stays, so a lower limit drains, and what was found out is kept.
+    pub(crate) fn configure(&mut self, policy: &LimitPolicy) {
+        self.queue_max = policy.queue;
+        match (self.bound, policy.concurrency) {
+            (Bound::Auto(_), Concurrency::Auto) => {}
+            (_, concurrency) => self.bound = concurrency.into(),
+        }
     }
 
     /// Whether one more may go. A promised place is as taken as one in flight.
     pub(crate) fn has_place(&self) -> bool {
-        let most = self.policy.concurrency.unwrap_or(u32::MAX);
-        let most = self.squeeze.map_or(most, |squeeze| squeeze.most.min(most));
-        self.in_flight.saturating_add(self.promised) < most
+        self.in_flight.saturating_add(self.promised) < self.most().unwrap_or(u32::MAX)
+    }
+
+    /// How many may be in flight now; `None` is no bound.
+    pub(crate) fn most(&self) -> Option<u32> {
+        match (self.bound.most(), self.squeeze) {
+            (Some(most), Some(squeeze)) => Some(most.min(squeeze.most)),
+            (None, Some(squeeze)) => Some(squeeze.most),
+            (most, None) => most,
+        }
     }
 
     pub(crate) const fn take(&mut self) {
@@ -69,8 +114,8 @@ impl Limiter {
 
     /// A cool-down begins: halves what may be in flight, counted from what was when it began.
     pub(crate) fn halve(&mut self, now: u32) {
-        let until = match (self.policy.concurrency, self.squeeze) {
-            (Some(concurrency), _) => concurrency,
+        let until = match (self.bound.most(), self.squeeze) {
+            (Some(most), _) => most,
             (None, Some(squeeze)) => squeeze.until.max(now),
             (None, None) => now,
         };
@@ -84,8 +129,8 @@ impl Limiter {
     /// A breaker closed on answers that proved nothing (rule H4): begins with this many in flight.
     pub(crate) fn start_with(&mut self, most: u32) {
         let until = self
-            .policy
-            .concurrency
+            .bound
+            .most()
             .unwrap_or_else(|| self.in_flight.max(most).saturating_mul(2));
         let (most, until) = match self.squeeze {
             Some(squeeze) => (squeeze.most.min(most), squeeze.until.max(until)),
@@ -95,6 +140,20 @@ impl Limiter {
             most: most.max(1),
             until,
         });
+    }
+
+    /// An attempt succeeded that has given its place back already.
+    pub(crate) fn succeeded(&mut self) {
+        if let Bound::Auto(auto) = &mut self.bound {
+            auto.answered(self.in_flight + 1);
+        }
+    }
+
+    /// An attempt that began at `began` was throttled or timed out.
+    pub(crate) fn overloaded(&mut self, now: Instant, began: Instant) {
+        if let Bound::Auto(auto) = &mut self.bound {
+            auto.overloaded(now, began);
+        }
     }
 
     /// The server answered: one more may be in flight.
@@ -115,6 +174,9 @@ impl Limiter {
     }
 
     pub(crate) const fn queue_max(&self) -> u32 {
-        self.policy.queue
+        self.queue_max
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -194,7 +194,7 @@ pub struct Report {
     pub should_retry: Option<bool>,
     /// What the attempt used.
     pub usage: Usage,
-    /// Whether the request was sent a second time inside the attempt (rule D5).
+    /// Whether the request was sent again inside the attempt (rules D5 and D6).
     pub resent: bool,
 }
 
@@ -207,6 +207,23 @@ impl Report {
             should_retry: None,
             usage: Usage::NONE,
             resent: false,
+        }
+    }
+
+    /// Whether the attempt left: one that was refused here earns nobody a retry (rule G2), counts against no limit and is
+    /// no sign of life. So is a denial without an answer: the credential could not be had (rule D6).
+    pub(crate) const fn was_sent(&self) -> bool {
+        match self.outcome {
+            Outcome::Failed {
+                cause: Cause::Request,
+                ..
+            } => false,
+            Outcome::Denied { latches: false } => self.status != 0,
+            Outcome::Denied { latches: true }
+            | Outcome::Failed { .. }
+            | Outcome::Answer
+            | Outcome::Refused(_)
+            | Outcome::Throttled { .. } => true,
         }
     }
 }

@@ -85,6 +85,10 @@ pub const CREDENTIAL_LATCH: Duration = Duration::from_secs(60);
 pub const DEFAULT_QUEUE: u32 = 1_000;
 /// Attempts in flight at once in the preset `batch` (rule I1).
 pub const BATCH_CONCURRENCY: u32 = 64;
+/// Where `concurrency = "auto"` begins: 20, as Netflix's and failsafe-go's limiters (rule I3).
+pub const AUTO_CONCURRENCY_START: u32 = 20;
+/// The most that it grows to: 1 000, as Envoy's (rule I3).
+pub const AUTO_CONCURRENCY_MAX: u32 = 1_000;
 
 /// Everything a user can decide about calls to one upstream. Built by [`Policy::builder`] or [`Policy::preset`].
 ///
@@ -323,8 +327,9 @@ impl GatePolicy {
         budget: None,
         breaker: None,
         limits: LimitPolicy {
-            concurrency: None,
+            concurrency: Concurrency::Unbounded,
             queue: DEFAULT_QUEUE,
+            rates: Rates::NONE,
         },
     };
 
@@ -431,18 +436,85 @@ pub enum Mode {
     Observe,
 }
 
-/// How much at once (rule I1).
+/// How much at once and how much a minute (rules I1 to I3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimitPolicy {
-    pub(crate) concurrency: Option<u32>,
+    pub(crate) concurrency: Concurrency,
     pub(crate) queue: u32,
+    pub(crate) rates: Rates,
 }
 
 impl LimitPolicy {
     readable! {
-        /// Attempts in flight; `None` is no bound.
-        concurrency: Option<u32>,
+        /// Attempts in flight.
+        concurrency: Concurrency,
         /// Calls that may wait at the gate.
         queue: u32,
+        /// What may be sent in a minute.
+        rates: Rates,
+    }
+}
+
+/// How many attempts may be in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Concurrency {
+    /// As many as come.
+    Unbounded,
+    /// This many.
+    AtMost(u32),
+    /// As many as the upstream bears, found out by what it throttles (rule I3).
+    Auto,
+}
+
+impl Concurrency {
+    /// The number, where one was given.
+    pub const fn at_most(self) -> Option<u32> {
+        match self {
+            Self::AtMost(most) => Some(most),
+            Self::Unbounded | Self::Auto => None,
+        }
+    }
+}
+
+impl From<u32> for Concurrency {
+    fn from(most: u32) -> Self {
+        Self::AtMost(most)
+    }
+}
+
+impl From<Option<u32>> for Concurrency {
+    fn from(most: Option<u32>) -> Self {
+        most.map_or(Self::Unbounded, Self::AtMost)
+    }
+}
+
+/// What may be sent in a minute (rule I2). Each is a bucket that holds one minute's worth, is full at first, and fills
+/// evenly; `None` is no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rates {
+    pub(crate) requests_per_minute: Option<u64>,
+    pub(crate) tokens_per_minute: Option<u64>,
+    pub(crate) tokens_in_per_minute: Option<u64>,
+    pub(crate) tokens_out_per_minute: Option<u64>,
+}
+
+impl Rates {
+    /// No limit of any kind.
+    pub const NONE: Self = Self {
+        requests_per_minute: None,
+        tokens_per_minute: None,
+        tokens_in_per_minute: None,
+        tokens_out_per_minute: None,
+    };
+
+    readable! {
+        /// Attempts.
+        requests_per_minute: Option<u64>,
+        /// Tokens, read and written.
+        tokens_per_minute: Option<u64>,
+        /// Tokens read.
+        tokens_in_per_minute: Option<u64>,
+        /// Tokens written.
+        tokens_out_per_minute: Option<u64>,
     }
 }

@@ -299,6 +299,12 @@ impl Profile {
         }
     }
 
+    /// Whether this status is the provider's own for a tier without room: Groq's 498, which says of itself that the
+    /// request was not processed and may come again.
+    pub(crate) const fn is_over_capacity(&self, status: u16) -> bool {
+        matches!((self.provider, status), (Provider::Groq, 498))
+    }
+
     /// Whether a 403 is GitHub's rate limit rather than a denial.
     pub(crate) fn is_rate_limit_403(&self, facts: &Facts<'_>) -> bool {
         let remaining = facts.headers.get("x-ratelimit-remaining").map(<[u8]>::trim_ascii);

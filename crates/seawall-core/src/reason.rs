@@ -120,10 +120,10 @@ pub enum Reason {
         /// When the next probe may go.
         retry_in: Duration,
     },
-    /// Too many calls wait already.
+    /// A limit of our own has no room in time.
     LimiterFull {
-        /// The queue's length.
-        queue: u32,
+        /// Which, and how full it is.
+        full: Full,
     },
     /// The body is too large to be kept for a second send.
     BodyTooLarge,
@@ -145,6 +145,30 @@ pub enum Reason {
     AnswerUnfit,
     /// The batch row is larger than the limit.
     RowTooLarge,
+}
+
+/// What a full limit has no room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Full {
+    /// The queue in front of the gate holds no more.
+    Queue {
+        /// Calls that wait.
+        waiting: u32,
+    },
+    /// The call alone needs more than a minute's worth.
+    Bucket {
+        /// Requests or tokens.
+        needs: u64,
+        /// What the limit holds.
+        holds: u64,
+    },
+    /// The rate has no room before the call's deadline.
+    Rate {
+        /// When it has.
+        free_in: Duration,
+        /// The time that is left.
+        left: Duration,
+    },
 }
 
 /// Where in a call's life a reason stands.
@@ -509,8 +533,7 @@ impl fmt::Display for Reason {
                     up(retry_in)
                 )
             }
-            Self::LimiterFull { queue: 1 } => f.write_str("1 call waits already"),
-            Self::LimiterFull { queue } => write!(f, "{queue} calls wait already"),
+            Self::LimiterFull { full } => write!(f, "{full}"),
             Self::BodyTooLarge => f.write_str("the body is too large to be kept for a second send"),
             Self::AlreadyStreaming => f.write_str("content was handed on before the failure"),
             Self::Cancelled => f.write_str("the caller left"),
@@ -533,6 +556,24 @@ const fn up(length: &Duration) -> Duration {
 /// The smaller side of a comparison: rounded the other way, so that what did not fit never looks as if it did.
 const fn down(length: &Duration) -> Duration {
     Duration::from_millis(length.as_millis())
+}
+
+impl fmt::Display for Full {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Queue { waiting: 1 } => f.write_str("1 call waits already"),
+            Self::Queue { waiting } => write!(f, "{waiting} calls wait already"),
+            Self::Bucket { needs, holds } => {
+                write!(f, "the call needs {needs} of a limit that holds {holds}")
+            }
+            Self::Rate { free_in, left } => write!(
+                f,
+                "the rate limit has room in {}, and the deadline leaves {}",
+                up(free_in),
+                up(left)
+            ),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ pub enum What {
     Met(Outcome),
     /// An attempt was dropped.
     Abandoned(Sent),
-    /// A request was sent a second time inside its attempt (rule D5).
+    /// A request was sent again inside its attempt (rules D5 and D6).
     Resent,
     /// The caller left.
     Left,
@@ -92,6 +92,8 @@ impl Held {
     pub const CHARGE: Self = Self(4);
     /// A turn in a queue.
     pub const TURN: Self = Self(8);
+    /// A part of a rate, or of what a server said was left.
+    pub const RATE: Self = Self(16);
 
     /// Both.
     #[must_use]
@@ -118,6 +120,7 @@ impl fmt::Display for Held {
             (Self::PROBE, "probe"),
             (Self::CHARGE, "charge"),
             (Self::TURN, "turn"),
+            (Self::RATE, "rate"),
         ];
         let mut first = true;
         for (bit, name) in names {

@@ -164,7 +164,7 @@ impl CallPolicy {
     }
 
     /// The limits of an attempt to `endpoint` that begins at `now`.
-    pub(crate) fn limits_for(&self, endpoint: Endpoint, now: Instant, deadline: Instant) -> Limits {
+    pub fn limits_for(&self, endpoint: Endpoint, now: Instant, deadline: Instant) -> Limits {
         let left = deadline.since(now);
         let (first_byte, idle, total) = match endpoint {
             Endpoint::General => (DEFAULT_FIRST_BYTE, DEFAULT_IDLE, Duration::MAX),

@@ -27,6 +27,9 @@ use toml::de::{DeArray, DeString, DeTable, DeValue};
 
 /// The longest mock file, in bytes.
 pub const FILE_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// The JSON Schema (2020-12) of a mock file, for editors; what it cannot say (the grammar of scripts, that shares add
+/// up to 1) only [`MockFile::parse`] does.
+pub const SCHEMA: &str = include_str!("file/schema.json");
 /// How far the shares of a mix may be from 1 together, in parts of [`Mix::WHOLE`]: three thirds of 0.333 pass.
 const MIX_SLACK: u64 = Mix::WHOLE / 500;
 

@@ -145,19 +145,28 @@ pub enum Dialect {
     ByPath,
     /// OpenAI's.
     OpenAi,
+    /// Azure OpenAI's: OpenAI's bodies, errors and waits of its own, and it asks for a key and an `api-version`.
+    Azure,
+    /// Groq's: OpenAI's bodies and errors, with the state of its limits in every answer.
+    Groq,
+    /// GitHub's: limits that are told as a 403.
+    GitHub,
     /// Plain JSON.
     Generic,
 }
 
 impl Dialect {
     /// The dialects that a file may name.
-    pub const NAMED: [Self; 2] = [Self::OpenAi, Self::Generic];
+    pub const NAMED: [Self; 5] = [Self::OpenAi, Self::Azure, Self::Groq, Self::GitHub, Self::Generic];
 
     /// The name in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ByPath => "by-path",
             Self::OpenAi => "openai",
+            Self::Azure => "azure",
+            Self::Groq => "groq",
+            Self::GitHub => "github",
             Self::Generic => "generic",
         }
     }
@@ -167,9 +176,11 @@ impl Dialect {
     pub fn at(self, path: &str) -> Self {
         let openai = ["/chat/completions", "/embeddings", "/models"];
         match self {
+            // Groq's paths are also Azure's newer ones, and GitHub's anybody's: those two go by name alone.
+            Self::ByPath if path.contains("/openai/deployments/") => Self::Azure,
             Self::ByPath if openai.iter().any(|end| path.ends_with(end)) => Self::OpenAi,
             Self::ByPath => Self::Generic,
-            Self::OpenAi | Self::Generic => self,
+            Self::OpenAi | Self::Azure | Self::Groq | Self::GitHub | Self::Generic => self,
         }
     }
 }

@@ -1,13 +1,31 @@
-//! The same loop on a plain thread.
+//! The same calls on a plain thread.
 //!
-//! [`block_on`] runs a call's future on the thread that wants its answer, parked in between; [`StdClock`] is the
-//! clock for it, whose timers are the park's own time limit. No runtime, no helper thread.
+//! | to call | say |
+//! |---|---|
+//! | a closure, on its own or behind a [`Gate`](crate::Gate) | [`retry`], [`retry_with`] |
+#![cfg_attr(feature = "http", doc = "| an HTTP API | [`Upstream`] |")]
+//! | a future of yours, by the engine's own loop | [`block_on`] |
+//!
+//! There is no second loop: [`block_on`] runs a call's future on the thread that wants its answer, parked in between;
+//! [`StdClock`] is the clock for it, whose timers are the park's own time limit. Closures need no runtime and no helper
+//! thread; calls over HTTP have one.
+//!
+//! A thread cannot be cut: an attempt that blocks for longer than its call has time ends when it ends, and the call
+//! with it. Give the time that is left ([`Attempt::left`](crate::Attempt::left)) to whatever limit your own call takes.
+
+mod call;
+#[cfg(feature = "http")]
+mod upstream;
+
+pub use call::{retry, retry_with};
+#[cfg(feature = "http")]
+pub use upstream::Upstream;
 
 use crate::clock::{Clock, Sleep, host_wall};
 use crate::sync::thread::{self, Thread};
 use crate::sync::{AtomicBool, thread_local};
 use seawall_core::time::{Duration, Instant, Wall};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,6 +34,10 @@ use std::task::{Context, Poll, Wake, Waker};
 thread_local! {
     /// When the future that this thread runs wants to be polled again at the latest.
     static WAKE_AT: Cell<Instant> = const { Cell::new(Instant::NEVER) };
+    /// The park of the future that this thread runs, for timers that may be a park's or a runtime's.
+    static PARKING: RefCell<Option<Parking>> = const { RefCell::new(None) };
+    /// What woke this thread's last park, for its next one.
+    static SPARE: Cell<Option<Arc<Parked>>> = const { Cell::new(None) };
 }
 
 /// The host's monotonic clock, counting from its construction, for futures that [`block_on`] runs.
@@ -26,6 +48,7 @@ pub struct StdClock {
 
 impl StdClock {
     /// A clock that begins now.
+    #[inline]
     #[expect(
         clippy::disallowed_methods,
         reason = "this is a clock that others read time through"
@@ -34,6 +57,11 @@ impl StdClock {
         Self {
             began: std::time::Instant::now(),
         }
+    }
+
+    /// This point on its time line.
+    fn instant(&self, point: std::time::Instant) -> Instant {
+        Instant::START.after(point.saturating_duration_since(self.began).into())
     }
 }
 
@@ -49,11 +77,7 @@ impl Clock for StdClock {
         reason = "this is a clock that others read time through"
     )]
     fn now(&self) -> Instant {
-        Instant::START.after(
-            std::time::Instant::now()
-                .saturating_duration_since(self.began)
-                .into(),
-        )
+        self.instant(std::time::Instant::now())
     }
 
     fn wall(&self) -> Wall {
@@ -74,13 +98,66 @@ struct ParkUntil {
 impl Future for ParkUntil {
     type Output = ();
 
-    fn poll(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<()> {
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         if self.clock.now() >= self.at {
             return Poll::Ready(());
         }
-        WAKE_AT.with(|at| at.set(at.get().min(self.at)));
+        let length = self.at.since(Instant::START).into();
+        let point = self.clock.began.checked_add(length);
+        match point.map(|point| park_until(context.waker(), point)) {
+            Some(Keeper::Park) => {}
+            // A rest of the caller's own, by this clock; or a time that never comes.
+            Some(Keeper::Other) | None => WAKE_AT.with(|at| at.set(at.get().min(self.at))),
+        }
         Poll::Pending
     }
+}
+
+/// A park, as timers know it.
+struct Parking {
+    waker: Waker,
+    clock: StdClock,
+}
+
+impl Parking {
+    /// Makes this the thread's park until the guard goes.
+    fn enter(self) -> Entered {
+        let outer = PARKING.try_with(|parking| parking.replace(Some(self)));
+        Entered(outer.ok().flatten())
+    }
+}
+
+/// Gives the thread its outer park back, also when a call panics.
+struct Entered(Option<Parking>);
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        let outer = self.0.take();
+        // Where the thread is ending, nobody parks any more.
+        let _ = PARKING.try_with(|parking| parking.replace(outer));
+    }
+}
+
+/// Who keeps a timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keeper {
+    /// The park of this thread: it will end in time.
+    Park,
+    /// Somebody else: whoever polls is no park.
+    Other,
+}
+
+/// Asks the park that polls with `waker` to end at `point`, if it is one. A runtime that is run inside a park polls with
+/// wakers of its own.
+pub(crate) fn park_until(waker: &Waker, point: std::time::Instant) -> Keeper {
+    let keeper = PARKING.try_with(|parking| match &*parking.borrow() {
+        Some(parking) if parking.waker.will_wake(waker) => {
+            WAKE_AT.with(|at| at.set(at.get().min(parking.clock.instant(point))));
+            Keeper::Park
+        }
+        Some(_) | None => Keeper::Other,
+    });
+    keeper.unwrap_or(Keeper::Other)
 }
 
 /// How a thread rests while its future has nothing to do.
@@ -95,15 +172,26 @@ pub trait Rest {
 /// Runs `future` to its end on this thread, which is parked while there is nothing to do. Its timers must be those
 /// of `clock`, or wake it themselves.
 pub fn block_on<T>(clock: &StdClock, future: impl Future<Output = T>) -> T {
-    let parked = Arc::new(Parked {
-        thread: thread::current(),
-        woken: AtomicBool::new(false),
+    // One that is in use is not here: a park inside a park has its own.
+    let parked = SPARE.with(Cell::take).unwrap_or_else(|| {
+        Arc::new(Parked {
+            thread: thread::current(),
+            woken: AtomicBool::new(false),
+        })
     });
     let park = Park {
         clock: *clock,
         parked,
     };
-    block_on_resting(&park, future)
+    let outer = Parking {
+        waker: park.waker(),
+        clock: *clock,
+    }
+    .enter();
+    let value = block_on_resting(&park, future);
+    drop(outer);
+    SPARE.with(|spare| spare.set(Some(park.parked)));
+    value
 }
 
 /// As [`block_on`], for a thread that rests in its own way.

@@ -5,8 +5,11 @@
 
 use std::fmt;
 use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::SystemTime;
 
+use crate::blocking::{Keeper, park_until};
+use pin_project_lite::pin_project;
 use seawall_core::time::{Instant, Wall};
 
 /// A wait that a [`Clock`] has begun.
@@ -26,7 +29,8 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
     fn sleep_until(&self, at: Instant) -> Sleep;
 }
 
-/// The clock of the tokio runtime, counting from its construction.
+/// The clock of the tokio runtime, counting from its construction. In a task its timers are the runtime's; on a thread
+/// that [`block_on`](crate::blocking::block_on) runs, they are the park's, and there need be no runtime.
 #[derive(Clone, Copy, Debug)]
 pub struct TokioClock {
     began: tokio::time::Instant,
@@ -34,6 +38,7 @@ pub struct TokioClock {
 
 impl TokioClock {
     /// A clock that begins now.
+    #[inline]
     #[expect(
         clippy::disallowed_methods,
         reason = "this is the clock that everything else reads time through"
@@ -68,8 +73,42 @@ impl Clock for TokioClock {
     fn sleep_until(&self, at: Instant) -> Sleep {
         let length = at.since(Instant::START).into();
         match self.began.checked_add(length) {
-            Some(point) if at < Instant::NEVER => Box::pin(tokio::time::sleep_until(point)),
+            Some(point) if at < Instant::NEVER => Box::pin(Timer { point, sleep: None }),
             Some(_) | None => Box::pin(std::future::pending()),
+        }
+    }
+}
+
+pin_project! {
+    /// A wait for a point in time; who keeps it is seen when it is polled.
+    struct Timer {
+        point: tokio::time::Instant,
+        #[pin]
+        sleep: Option<tokio::time::Sleep>,
+    }
+}
+
+impl Future for Timer {
+    type Output = ();
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the clock that everything else reads time through"
+    )]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let mut this = self.project();
+        let point = *this.point;
+        match park_until(context.waker(), point.into_std()) {
+            Keeper::Park if tokio::time::Instant::now() >= point => return Poll::Ready(()),
+            Keeper::Park => return Poll::Pending,
+            Keeper::Other => {}
+        }
+        if this.sleep.is_none() {
+            this.sleep.set(Some(tokio::time::sleep_until(point)));
+        }
+        match this.sleep.as_pin_mut() {
+            Some(sleep) => sleep.poll(context),
+            None => Poll::Ready(()),
         }
     }
 }

@@ -4,11 +4,10 @@
 //! same one on a plain thread; a simulator calls the same engine from a heap of events. From one seed all three
 //! print the same trace, byte for byte.
 
-use crate::hub::{CallGuard, Hub, Landed, Leave};
+use crate::hub::{CallGuard, Hub, Landed, Landing, Leave, Opened, Others, Step, Told};
 use seawall_core::call::Spec;
 use seawall_core::reason::Reason;
 use seawall_core::time::{Duration, Instant};
-use seawall_core::verdict::{Action, Verdict};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -31,6 +30,9 @@ pub trait Log<T> {
     /// An attempt ended and brought this.
     fn landed(&mut self, value: T);
 
+    /// The call is about to wait this long, if nothing wakes it before.
+    fn waits(&mut self, _reason: Reason, _length: Duration) {}
+
     /// The call waited this long for this reason.
     fn waited(&mut self, _reason: Reason, _length: Duration) {}
 }
@@ -45,86 +47,130 @@ impl<T, F: FnMut(T)> Log<T> for F {
 /// each attempt brought, in the order in which they ended, and what was waited for.
 ///
 /// Dropping the future at any point abandons what is out and ends the call.
-pub async fn drive<'s, T, F>(
-    hub: &Arc<Hub>,
-    spec: impl FnOnce(Instant) -> Spec<'s>,
-    mut send: impl FnMut(Leave) -> F,
+pub async fn drive<'h, 's, T, F>(
+    hub: &'h Arc<Hub>,
+    spec: impl Fn(Instant) -> Spec<'s>,
+    mut send: impl FnMut(Leave<'h>) -> F,
     log: &mut impl Log<T>,
 ) -> Finished
 where
-    F: Future<Output = Landed<T>>,
+    F: Future<Output = Landed<'h, T>>,
 {
     let mut hedges = false;
-    let (call, mut verdict) = hub.begin(|now| {
+    let opened = hub.open(|now| {
         let spec = spec(now);
         hedges = spec.policy.hedge().is_some();
         spec
     });
-    let mut flights = Flights {
-        call: &call,
-        out: [None, None],
-    };
-    loop {
-        verdict = match verdict.action {
-            Action::Send(permit) => {
-                let attempt = permit.attempt();
-                flights.add(attempt, Box::pin(send(call.leave(permit))));
-                if hedges {
-                    call.poll()
-                } else {
-                    // What a poll would say, without the lock: only a hedge changes anything before it lands.
-                    Verdict {
-                        action: Action::InFlight {
-                            hedge_at: None,
-                            lost: None,
-                        },
-                        reason: verdict.reason,
-                    }
+    let (call, told) = match opened {
+        Opened::Seated(call, told) => (call, told),
+        Opened::Sent(leave) => {
+            let Landed {
+                mut leave,
+                report,
+                value,
+            } = send(leave).await;
+            let landing = hub.land_opening(&mut leave, report, spec);
+            log.landed(value);
+            match landing {
+                Landing::Seated(call, told) => (call, told),
+                Landing::Answered(ended) => {
+                    return Finished {
+                        reason: Reason::Succeeded,
+                        unknown: ended.unknown,
+                        retry_at: None,
+                        sends: ended.sends,
+                    };
                 }
             }
-            Action::InFlight {
+        }
+    };
+    follow(hub, call, told, hedges, send, log).await
+}
+
+/// As [`drive`], for a call that began at `began` and whose first attempt was made before the hub was asked. The hub is
+/// its own, and new: nothing at all stood in the way of that attempt.
+pub(crate) async fn drive_since<'h, 's, T, F>(
+    hub: &'h Arc<Hub>,
+    began: Instant,
+    spec: impl FnOnce(Instant) -> Spec<'s>,
+    send: impl FnMut(Leave<'h>) -> F,
+    log: &mut impl Log<T>,
+) -> Finished
+where
+    F: Future<Output = Landed<'h, T>>,
+{
+    let (call, told) = hub.begin_at(began, spec(began));
+    follow(hub, call, told, false, send, log).await
+}
+
+/// Does what the verdicts on a call say, until one of them is that it is over.
+async fn follow<'h, T, F>(
+    hub: &'h Arc<Hub>,
+    mut call: CallGuard<'h>,
+    mut told: Told<'h>,
+    hedges: bool,
+    mut send: impl FnMut(Leave<'h>) -> F,
+    log: &mut impl Log<T>,
+) -> Finished
+where
+    F: Future<Output = Landed<'h, T>>,
+{
+    let mut flights = Flights { out: [None, None] };
+    loop {
+        told = match told.step {
+            // Nothing changes for it before it lands: no flight to keep, no lock to ask under, nothing to allocate.
+            Step::Send(leave) if !hedges => {
+                let Landed { leave, report, value } = send(leave).await;
+                let told = call.settle_and_poll(leave, report, Others::None);
+                log.landed(value);
+                told
+            }
+            Step::Send(leave) => {
+                flights.add(leave.attempt(), Box::pin(send(leave)));
+                call.poll()
+            }
+            Step::InFlight {
                 lost: Some(attempt), ..
             } => {
                 flights.drop_lost(attempt);
                 call.poll()
             }
-            Action::InFlight { hedge_at, lost: None } => match flights.next(hedge_at).await {
+            Step::InFlight { hedge_at, lost: None } => match flights.next(&call, hedge_at).await {
                 Some(Landed { leave, report, value }) => {
-                    let verdict = call.settle_and_poll(leave, report);
+                    let told = call.settle_and_poll(leave, report, flights.others());
                     log.landed(value);
-                    verdict
+                    told
                 }
                 None => call.poll(),
             },
-            Action::Wait(until) | Action::Park { until } => {
+            Step::Wait(until) | Step::Park { until } => {
                 let began = hub.clock().now();
+                log.waits(told.reason, until.since(began));
                 call.turn(until).await;
-                log.waited(verdict.reason, hub.clock().now().since(began));
+                log.waited(told.reason, hub.clock().now().since(began));
                 call.poll()
             }
-            Action::Finish { unknown, retry_at } => {
-                let reason = verdict.reason;
+            Step::Finish { unknown, retry_at } => {
                 // What is still out has lost: it is abandoned before the call ends.
                 drop(flights);
-                let sends = call.end().sends;
                 return Finished {
-                    reason,
+                    reason: told.reason,
                     unknown,
                     retry_at,
-                    sends,
+                    sends: call.end().sends,
                 };
             }
         };
     }
 }
 
-/// The attempts of one call that are out.
-struct Flights<'a, F> {
-    call: &'a CallGuard,
+/// The attempts of one call that are out, where a hedge may go beside the first.
+struct Flights<F> {
     out: [Option<(u32, Pin<Box<F>>)>; 2],
 }
 
-impl<T, F: Future<Output = Landed<T>>> Flights<'_, F> {
+impl<F> Flights<F> {
     fn add(&mut self, attempt: u32, flight: Pin<Box<F>>) {
         let place = self.out.iter_mut().find(|place| place.is_none());
         *place.expect("the engine has two attempts of a call out at the most") = Some((attempt, flight));
@@ -139,11 +185,23 @@ impl<T, F: Future<Output = Landed<T>>> Flights<'_, F> {
         }
     }
 
+    /// Whether any is out.
+    fn others(&self) -> Others {
+        if self.out.iter().all(Option::is_none) {
+            Others::None
+        } else {
+            Others::Out
+        }
+    }
+
     /// The next attempt that lands; `None` when it is time to ask: about a hedge, or about which of two has lost.
-    async fn next(&mut self, hedge_at: Option<Instant>) -> Option<Landed<T>> {
+    async fn next<'h, T>(&mut self, call: &CallGuard<'_>, hedge_at: Option<Instant>) -> Option<Landed<'h, T>>
+    where
+        F: Future<Output = Landed<'h, T>>,
+    {
         let both = self.out.iter().all(Option::is_some);
         let until = if both { Some(Instant::NEVER) } else { hedge_at };
-        let mut turn = until.map(|at| self.call.turn(at));
+        let mut turn = until.map(|at| call.turn(at));
         let out = &mut self.out;
         std::future::poll_fn(move |context: &mut Context<'_>| {
             for place in out.iter_mut() {

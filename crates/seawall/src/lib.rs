@@ -17,29 +17,52 @@
 //! # Ok(()) }
 //! ```
 //!
-//! Needs a tokio runtime with time and IO. Feature `http` (on by default) is the HTTP/1.1 adapter, [`upstream`] and
-//! `http`; without it the crate is the loop ([`drive`]), the shared engine ([`hub`]), the clocks ([`clock`],
-//! [`crank`], [`blocking`]) and the readers of bodies and files ([`body`], [`config`]), for an adapter of your own.
+//! Anything else that can fail is a call as well: [`retry`](retry()) makes one of a closure, under a policy or behind a
+//! [`Gate`] that calls share.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # async fn fetch() -> std::io::Result<u32> { Ok(7) }
+//! let policy = seawall::Policy::preset(seawall::Preset::Interactive);
+//! let answer = seawall::retry(|| fetch(), &policy).await?;
+//! # assert_eq!(answer, 7);
+//! # Ok(()) }
+//! ```
+//!
+//! Calls in tasks need a tokio runtime with time, those over HTTP with IO too; [`blocking`] has both for threads without
+//! one. Feature `http` (on by default) is the HTTP adapter, [`upstream`] and `http`, for HTTP/1.1 and HTTP/2; without it
+//! the crate is calls of closures, the loop ([`drive`]), the shared engine ([`hub`]), the clocks ([`clock`], [`crank`])
+//! and the readers of bodies and files ([`body`], [`config`]), for an adapter of your own.
 //!
 //! Promises about load hold for one process.
 
+#[cfg(feature = "http")]
+pub mod advice;
 pub mod blocking;
 pub mod body;
+mod chance;
 pub mod clock;
 pub mod config;
 pub mod crank;
 pub mod drive;
+mod gate;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod hub;
+pub mod retry;
 mod sync;
+#[cfg(feature = "http")]
+pub mod trial;
 #[cfg(feature = "http")]
 pub mod upstream;
 
+pub use gate::{Gate, GateBuilder};
+pub use retry::{Attempt, Classify, Failure, RetryError, retry, retry_with};
 /// The engine: its policies, reasons and lengths of time are in this crate's signatures.
 pub use seawall_core;
 pub use seawall_core::policy::{Policy, PolicyError, Preset};
 pub use seawall_core::reason::Reason;
 pub use seawall_core::time::Duration;
 #[cfg(feature = "http")]
-pub use upstream::{Answer, Call, CallError, Upstream, UpstreamError};
+pub use upstream::{Answer, Call, CallError, Credential, Upstream, UpstreamError};

@@ -21,8 +21,8 @@ pub(crate) use loom::{
 /// Loom's, which knows no values that are there before their thread.
 #[cfg(seawall_loom)]
 macro_rules! modelled_thread_local {
-    ($(#[$attribute:meta])* static $name:ident: $type:ty = const { $value:expr };) => {
-        loom::thread_local! { $(#[$attribute])* static $name: $type = $value }
+    ($($(#[$attribute:meta])* static $name:ident: $type:ty = const { $value:expr };)*) => {
+        loom::thread_local! { $($(#[$attribute])* static $name: $type = $value;)* }
     };
 }
 #[cfg(seawall_loom)]

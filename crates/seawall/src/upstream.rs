@@ -6,8 +6,10 @@
 //! Its promises about load hold for one process.
 
 mod build;
+mod credential;
 mod end;
 mod hold;
+mod refresh;
 mod send;
 mod usage;
 
@@ -15,11 +17,14 @@ pub use build::{
     ANSWER_BYTES_MAX_DEFAULT, ANSWERS_BYTES_MAX_DEFAULT, AddressFault, REPLAY_BYTES_MAX_DEFAULT,
     UpstreamBuilder, UpstreamError,
 };
+pub use credential::Credential;
 pub use end::{Answer, AttemptNote, CallError, RefusedAnswer, UnknownWrite};
 
-use crate::http::{Outgoing, Resend, Secret, Transport};
+use crate::http::{Outgoing, Resend, Transport, Versions};
 use crate::hub::Hub;
+use crate::retry::Rules;
 use bytes::Bytes;
+use credential::Badge;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use seawall_core::call::{Candidate, Spec};
 use seawall_core::classify::Override;
@@ -56,8 +61,9 @@ struct Shared {
     provider: Option<Provider>,
     policy: Policy,
     overrides: Vec<Override>,
-    credential: Option<(HeaderName, Secret)>,
+    badge: Badge,
     transport: Transport,
+    versions: Versions,
     hub: Arc<Hub>,
     candidate: Candidate,
     replay_bytes_max: usize,
@@ -74,6 +80,8 @@ struct Base {
     authority: http::uri::Authority,
     /// Without a slash at its end; empty for the root.
     path: String,
+    /// `api-version=…`, for every call that names none.
+    version: Option<String>,
 }
 
 /// One call to make.
@@ -92,7 +100,8 @@ pub struct Call {
 impl Call {
     /// A call with this method and path, which may hold a query. The path is joined to the upstream's base address;
     /// whole segments with which it repeats the base's end stand once (`/openai/v1` and `/v1/models` are
-    /// `/openai/v1/models`).
+    /// `/openai/v1/models`). Below a deployment of Azure, which has no `/v1`, the path's is left out; the base's
+    /// `api-version` goes with every call that names none.
     pub fn new(method: Method, path: impl Into<String>) -> Self {
         Self {
             method,
@@ -219,6 +228,11 @@ impl Upstream {
         &self.shared.hub
     }
 
+    pub(crate) fn rules(&self) -> Rules<'_> {
+        let shared = &*self.shared;
+        Rules::shared(&shared.hub, shared.candidate, &shared.policy.call)
+    }
+
     fn prepare(&self, call: &Call, url: Uri) -> Prepared {
         let shared = &*self.shared;
         let path = url.path().to_owned();
@@ -243,7 +257,7 @@ impl Upstream {
             headers.insert(HeaderName::from_static(KEY_HEADER), key.clone());
             facts.key = true;
         }
-        if let Some((name, secret)) = &shared.credential {
+        if let Badge::Lasting(Some((name, secret))) = &shared.badge {
             headers.insert(name.clone(), secret.to_value());
         }
         let replay = call
@@ -260,6 +274,7 @@ impl Upstream {
             url,
             headers,
             body: call.body.clone(),
+            versions: shared.versions,
         };
         Prepared {
             out,
@@ -292,10 +307,23 @@ impl Upstream {
         HeaderValue::from_str(&key.to_string()).expect("a UUID is a header value")
     }
 
-    fn spec<'s>(&'s self, call: &Call, prepared: &Prepared, now: Instant) -> Spec<'s> {
-        let shared = &*self.shared;
-        let policy = &shared.policy.call;
-        let route = std::slice::from_ref(&shared.candidate);
+    /// The upstream as a candidate of a call that begins now.
+    fn candidate(&self) -> Candidate {
+        let mut candidate = self.shared.candidate;
+        if let Badge::Ending(_, refresher) = &self.shared.badge {
+            candidate.credential.1 = refresher.newest();
+        }
+        candidate
+    }
+
+    fn spec<'s>(
+        &'s self,
+        call: &Call,
+        prepared: &Prepared,
+        route: &'s [Candidate],
+        now: Instant,
+    ) -> Spec<'s> {
+        let policy = &self.shared.policy.call;
         let deadline = call
             .deadline
             .unwrap_or_else(|| policy.deadline_for(prepared.endpoint));
@@ -322,6 +350,10 @@ impl Base {
     fn join(&self, path: &str) -> Result<Uri, http::Error> {
         let slash = if path.starts_with('/') { "" } else { "/" };
         let path = format!("{slash}{path}");
+        let path = match path.strip_prefix("/v1") {
+            Some(rest) if self.is_deployment() && rest.starts_with('/') => rest,
+            Some(_) | None => &path,
+        };
         // The longest end of the base that the path repeats, in whole segments.
         let starts = self.path.match_indices('/').map(|(at, _)| at);
         let repeated = starts.into_iter().find(|at| {
@@ -329,12 +361,28 @@ impl Base {
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
         });
         let base = &self.path[..repeated.unwrap_or(self.path.len())];
+        let (mark, version) = match (&self.version, path.split_once('?')) {
+            (Some(version), None) => ("?", version.as_str()),
+            (Some(version), Some((_, query))) if !query.split('&').any(is_version) => ("&", version.as_str()),
+            (Some(_) | None, _) => ("", ""),
+        };
         Uri::builder()
             .scheme(self.scheme.clone())
             .authority(self.authority.clone())
-            .path_and_query(format!("{base}{path}"))
+            .path_and_query(format!("{base}{path}{mark}{version}"))
             .build()
     }
+
+    /// Whether it is a deployment of Azure, whose version is a query.
+    fn is_deployment(&self) -> bool {
+        self.path.contains("/openai/deployments/")
+    }
+}
+
+/// Whether this part of a query says which version of an API is meant: the one thing of a query that is an upstream's,
+/// and no secret.
+fn is_version(pair: &str) -> bool {
+    pair.starts_with("api-version=")
 }
 
 #[cfg(test)]

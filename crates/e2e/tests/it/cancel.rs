@@ -53,9 +53,18 @@ fn is_before(request: &Request) -> bool {
 }
 
 /// A future that is dropped after so many polls, if it has not ended by itself.
-struct Cut<F> {
+pub(crate) struct Cut<F> {
     whole: Option<Pin<Box<F>>>,
     polls_left: u32,
+}
+
+impl<F> Cut<F> {
+    pub(crate) fn after(polls: u32, whole: F) -> Self {
+        Self {
+            whole: Some(Box::pin(whole)),
+            polls_left: polls,
+        }
+    }
 }
 
 impl<F: Future> Future for Cut<F> {
@@ -106,10 +115,7 @@ async fn played(scene: &Scene, polls: u32) -> (Vec<Left>, Stage) {
             clock.sleep_until(at).await;
             upstream.call(call).await
         };
-        let cut = Cut {
-            whole: Some(Box::pin(whole)),
-            polls_left: if nth == 0 { polls } else { u32::MAX },
-        };
+        let cut = Cut::after(if nth == 0 { polls } else { u32::MAX }, whole);
         let act: Act<Left> = Box::pin(async move {
             match cut.await {
                 None => Left::Early,

@@ -22,13 +22,10 @@ use serde_json::{Map, Value};
 const CASES: &str = include_str!("../cases/retry.jsonl");
 
 /// Cases that this cannot decide, and what would.
-const NOT_APPLICABLE: &[(&str, &str)] = &[
-    ("RC-119", "needs a token refresher (rule D6), which is not built"),
-    (
-        "RC-134",
-        "the library writes no files; a full disk is the batch runner's to meet",
-    ),
-];
+const NOT_APPLICABLE: &[(&str, &str)] = &[(
+    "RC-134",
+    "the library writes no files; a full disk is the batch runner's to meet",
+)];
 
 /// Cases whose word the engine's rules do not follow to the letter, and what is held instead.
 const RULES_STAND: &[(&str, &str)] = &[
@@ -145,6 +142,9 @@ async fn stage(case: &Case, script: Vec<Value>, policy: Policy, seed: u64) -> St
     Stage::new(&clock, server, policy, seed, |mut builder| {
         if let Some(provider) = setup::provider(&case.id) {
             builder = builder.provider(provider);
+        }
+        if let Some(credential) = setup::credential(&case.id) {
+            builder = builder.credential(http::header::AUTHORIZATION, credential);
         }
         if let Some(bytes) = setup::replay_bytes_max(case) {
             builder = builder.replay_bytes_max(bytes);

@@ -6,5 +6,7 @@ mod cancel;
 mod cases;
 mod ends;
 mod mocked;
+mod providers;
+mod renewed;
 mod server;
 mod stage;

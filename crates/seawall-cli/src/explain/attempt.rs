@@ -22,7 +22,7 @@ pub(super) fn meet(case: &Case) -> Classified {
         broke,
         wall: case.wall,
     };
-    classify(case.profile, &[], &facts)
+    classify(case.profile, &case.overrides, &facts)
 }
 
 fn read_body(case: &Case, bytes: &[u8]) -> OwnedBodyFacts {

@@ -1,14 +1,15 @@
 use super::{Args, Fault};
 use crate::failure::Failure;
+use crate::files::{read_at_most, read_config};
+use crate::named::{self, obeyed};
 use seawall_core::caller::CallerWord;
+use seawall_core::classify::Override;
 use seawall_core::facts::{Headers, Replay};
 use seawall_core::policy::{Policy, Preset};
 use seawall_core::profile::{Profile, Provider, RequestFacts};
 use seawall_core::time::{Duration, Wall};
 use seawall_core::verdict::Endpoint;
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 
 /// The largest file that is read as a body.
@@ -22,6 +23,8 @@ pub(super) struct Case {
     pub(super) method: String,
     pub(super) profile: &'static Profile,
     pub(super) policy: Policy,
+    /// The user's own word on statuses and codes.
+    pub(super) overrides: Vec<Override>,
     pub(super) replay: Replay,
     pub(super) caller: CallerWord,
     pub(super) endpoint: Endpoint,
@@ -45,8 +48,10 @@ impl Case {
             ));
         }
         let method = args.method.to_ascii_uppercase();
+        let known = Known::read(args)?;
         let profile = args
             .provider
+            .or(known.provider)
             .unwrap_or_else(|| Provider::inferred(None, &args.path))
             .profile();
         let caller = CallerWord::read(&HeaderList::read(&args.request_headers, "--request-header")?);
@@ -58,7 +63,7 @@ impl Case {
             .replay
             .or(caller.replay)
             .unwrap_or_else(|| profile.replay_of(&method, &args.path, request));
-        let policy = read_policy(&args.policy)?;
+        let policy = known.policy;
         let endpoint = profile.endpoint(&method, &args.path, request);
         let allowed = args
             .deadline
@@ -66,6 +71,7 @@ impl Case {
         Ok(Self {
             profile,
             policy,
+            overrides: known.overrides,
             replay,
             endpoint,
             deadline: caller.deadline.map_or(allowed, |length| length.min(allowed)),
@@ -78,6 +84,38 @@ impl Case {
             fault: args.error,
             wall: args.now.unwrap_or_else(host_date),
             method,
+        })
+    }
+}
+
+/// What is known of the upstream.
+struct Known {
+    policy: Policy,
+    provider: Option<Provider>,
+    overrides: Vec<Override>,
+}
+
+impl Known {
+    /// What was typed, or what the file says of the upstream that was named.
+    fn read(args: &Args) -> Result<Self, Failure> {
+        let Some(name) = &args.upstream else {
+            let policy = args
+                .policy
+                .as_deref()
+                .map_or(Ok(Policy::preset(Preset::Default)), read_policy)?;
+            return Ok(Self {
+                policy,
+                provider: None,
+                overrides: Vec::new(),
+            });
+        };
+        let config = read_config(&args.config)?;
+        obeyed(&config, &["policy"])?;
+        let upstream = named::upstream(&config, name)?;
+        Ok(Self {
+            policy: *upstream.policy.policy(),
+            provider: named::dialect(upstream),
+            overrides: upstream.classify.clone(),
         })
     }
 }
@@ -165,19 +203,6 @@ fn read_body(text: &OsStr) -> Result<Vec<u8>, Failure> {
         ));
     };
     read_at_most(Path::new(name), &format!("--body @{name}"), BODY_BYTES_MAX)
-}
-
-/// A file's bytes. Counted while they are read: a pipe or a device has no length to ask for.
-fn read_at_most(path: &Path, shown: &str, bytes_max: u64) -> Result<Vec<u8>, Failure> {
-    let failed = |error| Failure::io(shown, &error);
-    let file = File::open(path).map_err(failed)?;
-    let mut bytes = Vec::new();
-    file.take(bytes_max + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > bytes_max {
-        let message = format!("{shown}: longer than {bytes_max} bytes, which is the most that is read");
-        return Err(Failure::usage(message));
-    }
-    Ok(bytes)
 }
 
 #[expect(

@@ -13,8 +13,12 @@ fn help_and_version_are_results() {
     for words in [
         &["--help"][..],
         &["batch", "--help"],
+        &["check", "--help"],
         &["explain", "--help"],
         &["mock", "--help"],
+        &["completions", "--help"],
+        &["man", "--help"],
+        &["schema", "--help"],
         &["--version"],
     ] {
         let output = seawall(words);

@@ -1,5 +1,6 @@
-//! The pages about scripts, held to the parser.
+//! The pages about scripts and files, held to their parsers.
 
+use seawall::config::Config;
 use seawall_lab::file::MockFile;
 use seawall_lab::plan::Rule;
 use seawall_lab::script::{Action, Script};
@@ -69,4 +70,41 @@ fn the_scripts_and_files_of_the_docs_are_read() {
         }
     }
     assert!(files >= 2, "{files}");
+}
+
+#[test]
+fn the_files_of_the_docs_are_read() {
+    // A file that is copied from a page and refused costs the page its readers.
+    let mut files = 0;
+    for path in ["docs/guide/check.md", "docs/guide/explain.md"] {
+        for block in page(path).split("```toml\n").skip(1) {
+            let (text, _) = block.split_once("```").expect("the block is closed");
+            Config::parse(path, text).unwrap_or_else(|errors| panic!("{errors}"));
+            files += 1;
+        }
+    }
+    Config::parse("examples/seawall.toml", &page("examples/seawall.toml")).expect("the example is right");
+    assert!(files >= 4, "{files}");
+}
+
+#[test]
+fn what_is_not_enforced_yet_is_told_as_the_guide_says() {
+    // The guide shows what people read; a text that has changed would be looked for in vain.
+    let guide = page("docs/guide/check.md");
+    let (_, rest) = guide
+        .split_once("## What is read and not enforced yet")
+        .expect("the heading is there");
+    let block = |kind: &str| {
+        let (_, rest) = rest
+            .split_once(&format!("```{kind}\n"))
+            .expect("the block is there");
+        rest.split_once("```").expect("the block is closed").0.to_owned()
+    };
+    let folder = crate::Folder::new("docs-not-enforced");
+    folder.file("seawall.toml", block("toml"));
+    let output = crate::seawall_in(&folder.0, &["check"]);
+    let said = crate::text(output.stdout);
+    for line in block("text").lines() {
+        assert!(said.contains(line), "{line}\n{said}");
+    }
 }

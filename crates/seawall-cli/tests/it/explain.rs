@@ -340,3 +340,51 @@ fn a_policy_file_decides() {
     assert_eq!(bad.status.code(), Some(2));
     std::fs::remove_dir_all(&dir).expect("the directory goes");
 }
+
+#[test]
+fn a_named_upstream_decides() {
+    // The file that runs and the file that is asked about must say the same.
+    let folder = crate::Folder::new("explain-upstream");
+    folder.file(
+        "seawall.toml",
+        "[policy]\nretries = 9\n[[upstream]]\nname = \"main\"\nbase_url = \"https://api.openai.com/v1\"\n\
+         classify = [{ status = 446, as = \"throttled\" }]\npolicy = { backoff = { base = \"2s\", jitter = \"none\" } }\n\
+         [[upstream]]\nname = \"later\"\nbase_url = \"https://b\"\npolicy = { breaker = { ramp = \"1s\" } }\n",
+    );
+    let ask = |words: &[&str]| {
+        let words: Vec<&str> = ["explain", "--method", "GET", "--json"]
+            .iter()
+            .chain(words)
+            .copied()
+            .collect();
+        crate::seawall_in(&folder.0, &words)
+    };
+    // `ramp` belongs to another upstream, but nobody can tell how much of the file is meant.
+    let refused = ask(&["--status", "503", "--upstream", "main"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let text = std::fs::read_to_string(folder.0.join("seawall.toml")).expect("the file");
+    folder.file("seawall.toml", text.replace("ramp = \"1s\"", "probes = 1"));
+    let said = ask(&["--status", "446", "--upstream", "main"]);
+    let said: Value = serde_json::from_slice(&said.stdout).expect("one JSON document");
+    assert_eq!(
+        (&said["outcome"], &said["delay_ms"]["min"]),
+        (&"throttled".into(), &2000.into())
+    );
+    let said = ask(&[
+        "--status",
+        "503",
+        "--attempts",
+        "9",
+        "--upstream",
+        "main",
+        "-c",
+        "seawall.toml",
+    ]);
+    let said: Value = serde_json::from_slice(&said.stdout).expect("one JSON document");
+    assert_eq!(said["action"], "wait");
+    let unknown = ask(&["--status", "503", "--upstream", "mian"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(
+        String::from_utf8_lossy(&unknown.stderr).contains("has no upstream of this name; it has main, later")
+    );
+}

@@ -1,11 +1,18 @@
 //! The program, run as users run it.
 
 mod batch;
+mod check;
 mod common;
 mod docs;
 mod explain;
+mod keys;
+mod made;
 mod mock;
+mod risky;
+mod schema;
+mod trials;
 mod watched;
+mod written;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

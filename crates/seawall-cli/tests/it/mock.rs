@@ -18,13 +18,13 @@ fn command(words: &[&str]) -> Command {
 }
 
 /// A mock that has said where it listens; it goes with the test.
-struct Running {
+pub(crate) struct Running {
     child: Child,
     first_line: String,
 }
 
 impl Running {
-    fn start(words: &[&str]) -> Self {
+    pub(crate) fn start(words: &[&str]) -> Self {
         let mut child = command(words)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -49,7 +49,7 @@ impl Running {
         Self { child, first_line }
     }
 
-    fn url(&self) -> &str {
+    pub(crate) fn url(&self) -> &str {
         let said = self.first_line.strip_prefix("mock listening on ");
         said.expect("the first line is a contract").trim_end()
     }
@@ -58,8 +58,13 @@ impl Running {
         self.url().strip_prefix("http://").expect("a URL")
     }
 
+    /// What came in so far.
+    pub(crate) fn journal(&self) -> String {
+        self.ask("GET", "/__seawall/journal")
+    }
+
     /// Sends one request and reads to the end of the connection.
-    fn ask(&self, method: &str, path: &str) -> String {
+    pub(crate) fn ask(&self, method: &str, path: &str) -> String {
         let mut stream = TcpStream::connect(self.address()).expect("the mock accepts");
         stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
         write!(

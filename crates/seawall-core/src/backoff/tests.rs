@@ -83,6 +83,7 @@ fn draws(jitter: Jitter, retries_made: u32, previous: Duration, at_most: Duratio
 
 #[test]
 fn every_kind_is_drawn_evenly_from_its_formula() {
+    // Trap V1.
     // Could break through a unit lost (whole seconds), a clipped end, or a jitter that is a part of what it says.
     for jitter in KINDS {
         for retries_made in RETRIES_MADE {
@@ -182,6 +183,7 @@ fn what_does_not_fit_is_not_drawn() {
 
 #[test]
 fn no_delay_in_ten_million_is_above_the_cap() {
+    // Trap V8a.
     // Could break if jitter were added after the cap.
     let mut rng = Rng::new(10, 7);
     let mut drawn = 0_u32;
@@ -203,6 +205,7 @@ fn no_delay_in_ten_million_is_above_the_cap() {
 
 #[test]
 fn at_the_cap_calls_still_wait_differently() {
+    // Trap C24.
     // Could break if the cap clipped the jitter away: after a long outage all calls would come back at once.
     for jitter in [
         Jitter::Full,
@@ -244,6 +247,7 @@ proptest! {
         factor in 10_u32..=100,
         retries_made in 0_u32..600,
     ) {
+        // Trap C22.
         let cap = base * times;
         let policy = Policy::builder()
             .backoff_base(Duration::from_nanos(base))

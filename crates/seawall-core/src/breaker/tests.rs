@@ -125,6 +125,7 @@ fn five_failures_in_one_moment_trip_only_once_they_span_half_a_second() {
 
 #[test]
 fn only_a_success_breaks_a_run_of_failures() {
+    // Trap B12.
     // Could break if a 429 or a 404 between failures hid an outage.
     let mut bench = Bench::new(&policy(|b| b));
     for evidence in [Evidence::Answered, Evidence::Neutral] {
@@ -211,6 +212,7 @@ fn neutral_answers_neither_count_nor_dilute() {
 
 #[test]
 fn no_more_probes_than_the_policy_says() {
+    // Trap V9, A1.
     // Could break if the slot were taken after the check, or freed by a transition while the probe is in flight.
     let (mut bench, until) = Bench::tripped(&policy(|b| b));
     assert_eq!(bench.breaker.free_probes(), 0);
@@ -243,6 +245,7 @@ fn no_more_probes_than_the_policy_says() {
 
 #[test]
 fn a_lost_probe_gives_its_slot_back_by_its_lease() {
+    // Trap A2.
     // Could break as a hung probe did that locked a gate for six days.
     let (mut bench, until) = Bench::tripped(&policy(|b| b.probes(1)));
     bench.go(until);
@@ -261,6 +264,7 @@ fn a_lost_probe_gives_its_slot_back_by_its_lease() {
 
 #[test]
 fn a_late_answer_never_closes_a_newer_breaker() {
+    // Trap V7, A5.
     // Could break if an outcome were judged by the state that it finds.
     let mut bench = Bench::new(&policy(|b| b));
     let (early, other) = (bench.send(), bench.send());
@@ -298,6 +302,7 @@ fn late_failures_never_trip_a_breaker_that_just_closed() {
 
 #[test]
 fn failures_of_probes_at_once_open_it_once() {
+    // Trap A4.
     // Could break if the second failure began another epoch, or locked the state.
     let (mut bench, until) = Bench::tripped(&policy(|b| b));
     bench.go(until);
@@ -324,6 +329,7 @@ fn as_many_probes_must_succeed_as_the_policy_says() {
 
 #[test]
 fn answers_without_a_verdict_close_it_with_care() {
+    // Trap A3.
     // Could break if a server that throttles everybody kept a gate half-open for ever.
     let (mut bench, until) = Bench::tripped(&policy(|b| b));
     bench.go(until);
@@ -366,6 +372,7 @@ fn silence_is_no_answer() {
 
 #[test]
 fn the_open_time_doubles_only_for_one_that_flaps() {
+    // Trap A6.
     // Could break if a failed probe doubled it, or if one lucky probe forgot that it flaps.
     let (mut bench, mut until) = Bench::tripped(&policy(|b| b));
     let around = |bench: &Bench, until: Instant, nominal: u64| {
@@ -414,6 +421,7 @@ fn the_open_time_doubles_only_for_one_that_flaps() {
 
 #[test]
 fn a_hundred_breakers_do_not_half_open_together() {
+    // Trap A7.
     // Could break if the open time were fixed, or clipped to one longest.
     for open_for in [secs(5), secs(60)] {
         let policy = policy(|b| b.open_for(open_for));
@@ -452,6 +460,7 @@ fn a_write_that_must_not_act_twice_probes_only_where_nobody_else_came() {
 
 #[test]
 fn latches_stand_outside_the_automaton() {
+    // Trap B19.
     // Could break if a forced state were left by a timer, or lost the automaton's own.
     let (mut bench, until) = Bench::tripped(&policy(|b| b));
     let own = bench.standing();

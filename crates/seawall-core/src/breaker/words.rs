@@ -35,6 +35,14 @@ pub struct Pass {
 }
 
 impl Pass {
+    /// Of an attempt that a closed breaker let through in `epoch`.
+    pub(crate) const fn plain(epoch: Epoch) -> Self {
+        Self {
+            epoch,
+            ticket: Ticket::Plain,
+        }
+    }
+
     /// The epoch that the attempt was admitted in.
     pub const fn epoch(&self) -> Epoch {
         self.epoch

@@ -33,6 +33,7 @@ fn drain(budget: &mut Budget, now: Instant) -> Vec<Charge> {
 
 #[test]
 fn every_ratio_grants_exactly_what_it_says() {
+    // Trap V3.
     // Could break as a truncated reciprocal does: 60 % becomes one per original.
     for percent in 1..=100 {
         let mut budget = Budget::new(&policy(percent * 10, 0, W));
@@ -49,6 +50,7 @@ fn every_ratio_grants_exactly_what_it_says() {
 
 #[test]
 fn a_silent_gate_has_its_floor_and_no_burst_saved_up() {
+    // Trap V3b.
     // Could break if the floor were a bucket that fills: an idle day would be paid out at once.
     let mut budget = Budget::new(&policy(100, 1_000, W));
     assert_eq!(drain(&mut budget, at(86_400_000)).len(), 10);
@@ -227,6 +229,7 @@ proptest! {
         skews in prop::array::uniform3(0_u64..3_000_000_000),
         steps in steps(),
     ) {
+        // Trap V10.
         let mut budget = Budget::new(&policy(ratio, floor, Duration::from_nanos(window)));
         let number = |at: u64| u128::from(at) * 10 / u128::from(window);
         let within = |originals: u64, extras: u64| {

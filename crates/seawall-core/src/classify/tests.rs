@@ -313,6 +313,9 @@ fn provider_codes_decide_only_at_their_provider() {
         (Stripe, 409, code("resource_already_exists"), "refused Caller"),
         (Generic, 409, BodyFacts::default(), "refused Caller"),
         (Anthropic, 409, BodyFacts::default(), "refused Caller"),
+        // A tier that is full passes; the same number elsewhere is a refusal like any other.
+        (Groq, 498, code("capacity_exceeded"), "throttled"),
+        (OpenAi, 498, code("capacity_exceeded"), "refused Caller"),
         (
             GitHub,
             403,

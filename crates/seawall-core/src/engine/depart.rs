@@ -7,7 +7,8 @@ use crate::call::{Candidate, Charged, Choice, Others, Spec, Standing, State, cho
 use crate::facts::Replay;
 use crate::gate::{CHAIN_MAX, Chain};
 use crate::policy::{Mode, OnOpen, PROBE_LEASE_SLACK};
-use crate::reason::Reason;
+use crate::rate::{Cost, Reservation, Room};
+use crate::reason::{Full, Reason};
 use crate::time::{Duration, Instant};
 use crate::trace::{Held, What};
 use crate::verdict::{Action, Permit, Role, Verdict};
@@ -22,16 +23,17 @@ pub(super) enum Beside {
 }
 
 impl Engine {
-    /// Skips candidates that cannot serve at all (rule K2): a window too small, a gate forced open.
+    /// Skips candidates that cannot serve at all (rule K2): a window too small, a gate forced open or retired.
     #[inline]
     pub(super) fn settle_home(&mut self, slot: u32, spec: &Spec<'_>) {
         if let [only] = spec.route
             && spec.fits(only)
+            && self.takes_calls(only.gate)
         {
             let call = &mut self.calls[slot as usize];
             (call.home, call.at) = (0, 0);
             let replay = call.replay;
-            self.arrive(only.gate.0, replay);
+            self.arrive(only.gate.number, replay);
             return;
         }
         let forced = |gate: u32| {
@@ -44,19 +46,19 @@ impl Engine {
             };
             chain.gates().iter().any(|gate| mode(gate) == Some(Mode::Open))
         };
-        let fitting = spec.route.iter().position(|candidate| spec.fits(candidate));
-        let open = spec
-            .route
-            .iter()
-            .position(|candidate| spec.fits(candidate) && !forced(candidate.gate.0));
+        let serves = |candidate: &Candidate| spec.fits(candidate) && self.takes_calls(candidate.gate);
+        let fitting = spec.route.iter().position(serves);
+        let mut all = spec.route.iter();
+        let open = all.position(|candidate| serves(candidate) && !forced(candidate.gate.number));
         let home = open
             .or(fitting)
             .map_or(0, |place| u16::try_from(place).unwrap_or(u16::MAX));
         if fitting.is_none() {
-            let reason = if spec.route.is_empty() {
-                Reason::NoCandidate
-            } else {
+            let takes_calls = |candidate: &Candidate| self.takes_calls(candidate.gate);
+            let reason = if spec.route.iter().any(takes_calls) {
                 Reason::ContextTooLong
+            } else {
+                Reason::NoCandidate
             };
             // Told by the first poll.
             self.close(self.now, slot, reason, None, Held::NOTHING);
@@ -64,8 +66,17 @@ impl Engine {
         let call = &mut self.calls[slot as usize];
         (call.home, call.at) = (home, home);
         let replay = call.replay;
-        if let Some(candidate) = spec.route.get(usize::from(home)) {
-            self.arrive(candidate.gate.0, replay);
+        for place in 0..spec.route.len() {
+            if !self.takes_calls(spec.route[place].gate) {
+                self.calls[slot as usize].legs[place].spent = true;
+            }
+        }
+        if let Some(candidate) = spec
+            .route
+            .get(usize::from(home))
+            .filter(|it| self.takes_calls(it.gate))
+        {
+            self.arrive(candidate.gate.number, replay);
         }
     }
 
@@ -190,7 +201,10 @@ impl Engine {
     /// Rule K3: a throttled or spent quota is never evaded inside itself.
     fn shares_spent_quota(&self, slot: u32, leg: u16) -> bool {
         let call = &self.calls[slot as usize];
-        let quota = |leg: u16| self.chain(call.legs[usize::from(leg)].candidate.gate.0).quota();
+        let quota = |leg: u16| {
+            self.chain(call.legs[usize::from(leg)].candidate.gate.number)
+                .quota()
+        };
         let spent = call.met.as_ref().is_some_and(|met| {
             use crate::outcome::{Outcome, Refusal};
             matches!(
@@ -220,10 +234,10 @@ impl Engine {
         }
         let replay = call.replay;
         let promise = match call.state {
-            State::Promised { chain } => Some(chain),
+            State::Promised { chain, .. } => Some(chain),
             _ => None,
         };
-        let chain = self.chain(candidate.gate.0);
+        let chain = self.chain(candidate.gate.number);
         let cooling = self.gates[chain.quota() as usize].cooldown.left(now);
         let mut waits: Option<Standing> = None;
         if !cooling.is_zero() {
@@ -241,7 +255,7 @@ impl Engine {
             });
         }
         for number in chain.gates() {
-            match self.gate_stands(now, slot, *number, promise, replay) {
+            match self.gate_stands(now, slot, *number, chain.quota(), promise, replay) {
                 Standing::Now => {}
                 refuses @ Standing::Refuses { .. } => return refuses,
                 stands @ Standing::Waits { .. } => waits = waits.or(Some(stands)),
@@ -249,9 +263,10 @@ impl Engine {
         }
         match waits {
             Some(Standing::Waits { gate, .. }) if !self.has_room_in_line(slot, gate) => {
-                let queue = self.gates[gate as usize].queue.len();
+                let waiting = self.gates[gate as usize].queue.len();
+                let full = Full::Queue { waiting };
                 Standing::Refuses {
-                    reason: Reason::LimiterFull { queue },
+                    reason: Reason::LimiterFull { full },
                     retry_at: None,
                 }
             }
@@ -263,9 +278,9 @@ impl Engine {
     /// Whether nothing at all stands in the way of any call to `candidate`, asked once instead of gate by gate:
     /// nearly always. Where it says no, `standing` may still find that this call may go.
     #[inline]
-    fn is_calm(&self, now: Instant, candidate: &Candidate) -> bool {
+    pub(super) fn is_calm(&self, now: Instant, candidate: &Candidate) -> bool {
         let gate = |number: u32| &self.gates[number as usize];
-        let chain = &gate(candidate.gate.0).chain;
+        let chain = &gate(candidate.gate.number).chain;
         self.latches.left(now, candidate.credential).is_zero()
             && gate(chain.quota()).cooldown.left(now).is_zero()
             && chain.gates().iter().all(|number| gate(*number).is_calm())
@@ -279,12 +294,13 @@ impl Engine {
         stands_here || gate.queue.len() < gate.limiter.queue_max()
     }
 
-    /// How one gate of the chain stands: breaker, then places, then whether others stand in line.
+    /// How one gate of the chain stands: breaker, rates, places, then whether others stand in line.
     fn gate_stands(
         &mut self,
         now: Instant,
         slot: u32,
         number: u32,
+        quota: u32,
         promise: Option<Chain>,
         replay: Replay,
     ) -> Standing {
@@ -333,6 +349,10 @@ impl Engine {
                 };
             }
         }
+        if !promised_here && let Some(stands) = self.rate_stands(now, slot, number, quota) {
+            return stands;
+        }
+        let gate = &self.gates[number as usize];
         if promised_here || (gate.limiter.has_place() && !self.others_ahead(slot, number)) {
             return Standing::Now;
         }
@@ -350,6 +370,32 @@ impl Engine {
         }
     }
 
+    /// How the rates of one gate of the chain stand; `None` where they have room.
+    fn rate_stands(&self, now: Instant, slot: u32, number: u32, quota: u32) -> Option<Standing> {
+        let call = &self.calls[slot as usize];
+        let refuses = |full, retry_at| Standing::Refuses {
+            reason: Reason::LimiterFull { full },
+            retry_at,
+        };
+        let waits = |left, known| Standing::Waits {
+            gate: number,
+            reason: Reason::RateWait { left },
+            known,
+        };
+        Some(match self.rate_room(now, slot, number, quota) {
+            Room::Now => return None,
+            Room::Never { needs, holds } => refuses(Full::Bucket { needs, holds }, None),
+            Room::At(at) if at.after(call.policy.timeouts.min_attempt) > call.deadline => {
+                let (free_in, left) = (at.since(now), call.deadline.since(now));
+                refuses(Full::Rate { free_in, left }, Some(at))
+            }
+            // Whoever stands in front takes what is there at that time.
+            Room::At(at) if self.others_ahead(slot, number) => waits(at.since(now), None),
+            Room::At(at) => waits(at.since(now), Some(at)),
+            Room::Later => waits(Duration::ZERO, None),
+        })
+    }
+
     /// Puts the call into the queue that `stands` names, in front of candidate `leg`.
     fn queue_up(&mut self, now: Instant, slot: u32, leg: u16, stands: Standing, others: Others) -> Verdict {
         let Standing::Waits { gate, reason, known } = stands else {
@@ -358,10 +404,11 @@ impl Engine {
         };
         let state = self.calls[slot as usize].state;
         let stays = matches!(state, State::Queued { gate: old, .. } if old == gate);
-        if !stays {
-            self.leave_queues(now, slot);
-            self.join(now, slot, gate);
-        }
+        let left = if stays {
+            None
+        } else {
+            self.turn_to(now, slot, gate)
+        };
         let call = &mut self.calls[slot as usize];
         call.at = leg;
         let told = matches!(call.state, State::Queued { gate: old, reason: said } if old == gate && said.code() == reason.code());
@@ -389,9 +436,41 @@ impl Engine {
                 Held::NOTHING,
             );
         }
+        if let Some(gates) = left {
+            self.pump_chain(now, &gates);
+        }
         Verdict {
             action: Action::Park { until },
             reason,
+        }
+    }
+
+    /// Puts the call into gate `gate`'s queue, out of whatever it stands in or was promised. Says which gates are to be
+    /// pumped once it stands there: before that, one that came later would be let go before it.
+    fn turn_to(&mut self, now: Instant, slot: u32, gate: u32) -> Option<Chain> {
+        match self.calls[slot as usize].state {
+            State::Queued { gate: old, .. } => {
+                self.change_queue(slot, old, gate);
+                Some(Chain::of(old))
+            }
+            State::Promised { chain, reserved } => {
+                self.keep_promises(&chain);
+                self.settle_reserved(now, reserved, |_| Cost::NOTHING);
+                self.join(now, slot, gate);
+                Some(chain)
+            }
+            State::Gone
+            | State::Ready
+            | State::Waiting { .. }
+            | State::Saving { .. }
+            | State::Flying
+            | State::Streaming
+            | State::Settled
+            | State::Ended(_) => {
+                self.leave_queues(now, slot);
+                self.join(now, slot, gate);
+                None
+            }
         }
     }
 
@@ -414,9 +493,15 @@ impl Engine {
             Ok(paid) => paid,
             Err((gate, empty, gave)) => return self.unpaid(now, slot, leg, gate, empty, gave),
         };
-        let left_queue = self.unqueue_for_send(slot);
-        let chain = self.chain(self.calls[slot as usize].legs[usize::from(leg)].candidate.gate.0);
+        let (left_queue, promised) = self.unqueue_for_send(slot);
+        let chain = self.chain(
+            self.calls[slot as usize].legs[usize::from(leg)]
+                .candidate
+                .gate
+                .number,
+        );
         let original_at = self.first_sends(slot, &chain);
+        let reserved = self.reserve(now, slot, &chain, promised);
         self.attempts += 1;
         self.permits_out += 1;
         let ticket = self.attempts;
@@ -432,7 +517,7 @@ impl Engine {
             Beside::Nothing => (call.role_at(leg), paid),
             Beside::First(paid_before) => (Role::Hedge, paid_before),
         };
-        let mut took = Held::PLACE.and(paid);
+        let mut took = Held::PLACE.and(paid).and(Held::RATE.when(reserved.is_some()));
         call.count_send(leg);
         if beside == Beside::Nothing {
             call.met_this_round = false;
@@ -440,6 +525,7 @@ impl Engine {
         let (number, replay) = (call.sends, call.replay);
         let attempt = call.put_out(now, leg, role, &chain);
         attempt.original_at = original_at;
+        attempt.reserved = reserved;
         for (pass, number) in attempt.passes.iter_mut().zip(chain.gates()) {
             *pass = gates[*number as usize].enter(now, replay, ticket, lease);
             if pass.as_ref().is_some_and(Pass::is_probe) {
@@ -469,20 +555,20 @@ impl Engine {
         }
     }
 
-    /// Takes the call out of its queue, or keeps the promise made to it. Says which gates it waited at, to be pumped
-    /// once its places are taken: before that, its own place would be promised to the next.
-    fn unqueue_for_send(&mut self, slot: u32) -> Option<Chain> {
+    /// Takes the call out of its queue, or keeps the promise made to it, with what was reserved by it. Says which gates
+    /// it waited at, to be pumped once its places are taken: before that, its own place would be promised to the next.
+    fn unqueue_for_send(&mut self, slot: u32) -> (Option<Chain>, Option<Reservation>) {
         match self.calls[slot as usize].state {
             State::Queued { gate, .. } => {
                 self.gates[gate as usize].queue.leave(&mut self.links, slot);
                 self.agenda.disarm(slot);
-                Some(Chain::of(gate))
+                (Some(Chain::of(gate)), None)
             }
-            State::Promised { chain } => {
+            State::Promised { chain, reserved } => {
                 self.keep_promises(&chain);
-                Some(chain)
+                (Some(chain), reserved)
             }
-            _ => None,
+            _ => (None, None),
         }
     }
 
@@ -499,7 +585,7 @@ impl Engine {
         }
         for (place, gate) in chain.gates().iter().enumerate() {
             let mut used = call.legs.iter().filter(|leg| leg.sends > 0);
-            first[place] = !used.any(|leg| self.chain(leg.candidate.gate.0).holds(*gate));
+            first[place] = !used.any(|leg| self.chain(leg.candidate.gate.number).holds(*gate));
         }
         first
     }
@@ -530,7 +616,12 @@ impl Engine {
         if let Some(without) = self.without_room(now, slot, leg) {
             return Err(without);
         }
-        let chain = self.chain(self.calls[slot as usize].legs[usize::from(leg)].candidate.gate.0);
+        let chain = self.chain(
+            self.calls[slot as usize].legs[usize::from(leg)]
+                .candidate
+                .gate
+                .number,
+        );
         let first = self.first_sends(slot, &chain);
         let mut charged = Charged::nothing(leg, chain);
         for (place, number) in chain.gates().iter().enumerate() {
@@ -552,7 +643,12 @@ impl Engine {
             State::Saving { .. } => Some(call.ticket),
             _ => None,
         };
-        let chain = self.chain(self.calls[slot as usize].legs[usize::from(leg)].candidate.gate.0);
+        let chain = self.chain(
+            self.calls[slot as usize].legs[usize::from(leg)]
+                .candidate
+                .gate
+                .number,
+        );
         let first = self.first_sends(slot, &chain);
         for (place, number) in chain.gates().iter().enumerate() {
             let gate = &mut self.gates[*number as usize];

@@ -59,9 +59,9 @@ impl Engine {
     /// Nothing more is to be had at any candidate of the call that shares the quota of the one it is at (rule K3).
     fn spend_quota(&mut self, slot: u32) {
         let call = &self.calls[slot as usize];
-        let quota = self.chain(call.leg().candidate.gate.0).quota();
+        let quota = self.chain(call.leg().candidate.gate.number).quota();
         for leg in 0..call.legs.len() {
-            let gate = self.calls[slot as usize].legs[leg].candidate.gate.0;
+            let gate = self.calls[slot as usize].legs[leg].candidate.gate.number;
             if self.chain(gate).quota() == quota {
                 self.calls[slot as usize].legs[leg].spent = true;
             }
@@ -136,7 +136,12 @@ impl Engine {
                 }
             }
         } else {
-            let chain = self.chain(self.calls[slot as usize].legs[usize::from(at)].candidate.gate.0);
+            let chain = self.chain(
+                self.calls[slot as usize].legs[usize::from(at)]
+                    .candidate
+                    .gate
+                    .number,
+            );
             self.calls[slot as usize].charged = Some(Charged::nothing(at, chain));
             Held::NOTHING
         };

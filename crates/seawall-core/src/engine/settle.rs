@@ -6,6 +6,7 @@ use crate::call::{Call, Met, State};
 use crate::cooldown::Cooled;
 use crate::gate::Chain;
 use crate::outcome::{Cause, Outcome, Report, Sent, Usage};
+use crate::rate::{used, used_before_drop};
 use crate::time::Instant;
 use crate::trace::{Event, Held, What};
 use crate::verdict::Permit;
@@ -37,6 +38,20 @@ impl Engine {
         self.debug_check();
     }
 
+    /// The attempt goes out with this version of its candidate's credential: what it meets from here speaks of that one,
+    /// and what older versions met is forgotten (rules D6 and H9). Say so before it is sent, wherever the version is not
+    /// the one that the call began with. An older version than is known changes nothing.
+    pub fn renew(&mut self, now: Instant, permit: &Permit, version: u32) {
+        self.advance(now);
+        let Some((slot, _)) = self.find(permit) else {
+            return;
+        };
+        let leg = &mut self.calls[slot as usize].legs[usize::from(permit.candidate)];
+        let credential = &mut leg.candidate.credential;
+        credential.1 = credential.1.max(version);
+        self.latches.renewed(*credential);
+    }
+
     /// The attempt is over, by its last byte or by failing. Records; `poll` says what follows.
     pub fn settle(&mut self, now: Instant, permit: Permit, report: Report) {
         let now = self.advance(now);
@@ -58,14 +73,14 @@ impl Engine {
     }
 
     /// The attempt was dropped: its places go back, and it is no evidence of anything. `sent` says whether the server
-    /// may have acted; one that never left gives its charge back too.
-    pub fn abandon(&mut self, now: Instant, permit: Permit, sent: Sent, _usage: Usage) {
+    /// may have acted; one that never left gives its charge back too. `usage` is what it is known to have used.
+    pub fn abandon(&mut self, now: Instant, permit: Permit, sent: Sent, usage: Usage) {
         let now = self.advance(now);
         let Some((slot, place)) = self.find(&permit) else {
             return;
         };
         let name = (permit.attempt, permit.candidate);
-        let gave = self.drop_attempt(now, slot, place, sent);
+        let gave = self.drop_attempt(now, slot, place, sent, usage);
         self.record_attempt(slot, name, What::Abandoned(sent), gave);
         let call = &mut self.calls[slot as usize];
         let was_committed = call.committed == Some(name.0);
@@ -87,7 +102,14 @@ impl Engine {
     }
 
     /// Gives back what a dropped attempt held.
-    pub(super) fn drop_attempt(&mut self, now: Instant, slot: u32, place: usize, sent: Sent) -> Held {
+    pub(super) fn drop_attempt(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        place: usize,
+        sent: Sent,
+        usage: Usage,
+    ) -> Held {
         self.permits_out -= 1;
         let Self { calls, gates, .. } = self;
         let attempt = &mut calls[slot as usize].out[place];
@@ -101,8 +123,9 @@ impl Engine {
                 breaker.release(now, pass);
             }
         }
-        let charged = attempt.charged.take();
+        let (charged, reserved) = (attempt.charged.take(), attempt.reserved.take());
         attempt.come_back();
+        gave = gave.and(self.settle_reserved(now, reserved, |cost| used_before_drop(sent, usage, cost)));
         match sent {
             Sent::No => {
                 if let Some(charged) = charged {
@@ -131,7 +154,7 @@ impl Engine {
         } = self;
         let attempt = &mut calls[slot as usize].out[place];
         let (chain, evidence) = (attempt.chain, evidence(report));
-        let was_sent = was_sent(&report.outcome);
+        let was_sent = report.was_sent();
         let mut gave = Held::PLACE;
         for (index, number) in chain.gates().iter().enumerate() {
             let gate = &mut gates[*number as usize];
@@ -142,7 +165,9 @@ impl Engine {
                 trace.push(Event::of_gate(now, What::Breaker(*number, transition)));
             }
         }
+        let reserved = attempt.reserved.take();
         attempt.come_back();
+        gave = gave.and(self.settle_reserved(now, reserved, |cost| used(report, cost)));
         (chain, gave)
     }
 
@@ -177,6 +202,7 @@ impl Engine {
         chain: &Chain,
         report: &Report,
     ) {
+        self.learn_load(now, began, chain, &report.outcome);
         match report.outcome {
             Outcome::Answer | Outcome::Refused(_) => {
                 self.answered(chain);
@@ -186,7 +212,9 @@ impl Engine {
                 let credential = self.calls[slot as usize].legs[usize::from(leg)]
                     .candidate
                     .credential;
-                self.answered(chain);
+                if report.was_sent() {
+                    self.answered(chain);
+                }
                 if latches && let Some(until) = self.latches.denied(now, credential) {
                     self.record_gate(What::Latched(credential.0.0, until));
                 }
@@ -214,6 +242,22 @@ impl Engine {
                 if self.gates[quota as usize].cooldown.not_before() > before {
                     self.tell_line(now, quota);
                 }
+            }
+        }
+    }
+
+    /// What limits that find themselves learn from the outcome (rule I3).
+    fn learn_load(&mut self, now: Instant, began: Instant, chain: &Chain, outcome: &Outcome) {
+        for number in chain.gates() {
+            let limiter = &mut self.gates[*number as usize].limiter;
+            match outcome {
+                Outcome::Answer => limiter.succeeded(),
+                Outcome::Throttled { .. }
+                | Outcome::Failed {
+                    cause: Cause::Timeout,
+                    ..
+                } => limiter.overloaded(now, began),
+                Outcome::Refused(_) | Outcome::Denied { .. } | Outcome::Failed { .. } => {}
             }
         }
     }
@@ -277,7 +321,7 @@ impl Engine {
     }
 
     /// The slot and place of an attempt that is still out.
-    fn find(&self, permit: &Permit) -> Option<(u32, usize)> {
+    pub(super) fn find(&self, permit: &Permit) -> Option<(u32, usize)> {
         let slot = self.slot(permit.call)?;
         let mut out = self.calls[slot as usize].out.iter();
         let place = out.position(|attempt| attempt.number == permit.attempt)?;
@@ -288,30 +332,22 @@ impl Engine {
     pub(super) fn debug_check(&self) {
         if cfg!(debug_assertions) {
             let out: usize = self.calls.iter().map(Call::attempts_out).sum();
-            debug_assert_eq!(out as u64, self.permits_out, "in flight is what is out");
+            debug_assert_eq!(
+                out as u64 + self.openings,
+                self.permits_out,
+                "in flight is what is out"
+            );
+            let reserved: usize = self.calls.iter().map(Call::reservations).sum();
+            debug_assert_eq!(reserved, self.reserved.out(), "what is reserved is somebody's");
         }
     }
-}
-
-/// Whether an attempt left: one that was refused here earns nobody a retry (rule G2).
-const fn was_sent(outcome: &Outcome) -> bool {
-    !matches!(
-        outcome,
-        Outcome::Failed {
-            cause: Cause::Request,
-            ..
-        }
-    )
 }
 
 /// What an outcome says of an upstream's health (rule H2).
 const fn evidence(report: &Report) -> Evidence {
     match report.outcome {
+        _ if !report.was_sent() => Evidence::Neutral,
         Outcome::Answer => Evidence::Success,
-        Outcome::Failed {
-            cause: Cause::Request,
-            ..
-        } => Evidence::Neutral,
         // About one request, not about the upstream.
         Outcome::Failed { .. } if matches!(report.status, 409 | 421 | 425) => Evidence::Answered,
         Outcome::Failed { .. } => Evidence::Failure,

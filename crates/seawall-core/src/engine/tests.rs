@@ -2,15 +2,20 @@
 
 mod credit;
 mod moves;
+mod opening;
 mod order;
 mod places;
+mod rates;
+mod registry;
+mod traps;
 mod words;
 
 use super::*;
 use crate::call::Candidate;
 use crate::facts::Replay;
+use crate::gate::{GateId, GateKey};
 use crate::outcome::{Hint, HintSource, Outcome, Report};
-use crate::policy::{Jitter, PolicyBuilder};
+use crate::policy::{Jitter, Mode, PolicyBuilder};
 use crate::time::Duration;
 use crate::verdict::Permit;
 use alloc::string::{String, ToString};

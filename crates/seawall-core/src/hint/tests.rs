@@ -83,6 +83,7 @@ fn retry_after_is_read_in_every_form_that_occurs() {
 
 #[test]
 fn what_cannot_be_read_or_is_not_to_come_is_absent() {
+    // Trap C25.
     // A prefix, a zero, a past date or junk would each become a wait of nothing, or a crash.
     for value in [
         "",

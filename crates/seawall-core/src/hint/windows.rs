@@ -7,7 +7,9 @@
 use super::scan::Scan;
 use super::{delta, stated_wait, text};
 use crate::facts::Headers;
+use crate::learned::{Kind, Learned, Word};
 use crate::time::{Duration, Wall};
+use alloc::vec::Vec;
 
 /// How a reset is written.
 #[derive(Clone, Copy)]
@@ -25,75 +27,157 @@ enum Form {
 }
 
 struct Window {
+    /// What it counts; `None` where it states no remainder.
+    kind: Option<Kind>,
+    limit: &'static str,
     remaining: &'static str,
     reset: &'static str,
     form: Form,
 }
 
-const fn window(remaining: &'static str, reset: &'static str, form: Form) -> Window {
+const fn window(
+    kind: Kind,
+    limit: &'static str,
+    remaining: &'static str,
+    reset: &'static str,
+    form: Form,
+) -> Window {
     Window {
+        kind: Some(kind),
+        limit,
         remaining,
         reset,
         form,
     }
 }
 
+/// One of the windows of a plan, which state no remainder but a verdict, that `exhausted` reads in its place.
+const fn plan(status: &'static str, reset: &'static str) -> Window {
+    Window {
+        kind: None,
+        limit: status,
+        remaining: status,
+        reset,
+        form: Form::Epoch,
+    }
+}
+
 const WINDOWS: [Window; 13] = [
     window(
+        Kind::Requests,
+        "x-ratelimit-limit-requests",
         "x-ratelimit-remaining-requests",
         "x-ratelimit-reset-requests",
         Form::Units,
     ),
     window(
+        Kind::Tokens,
+        "x-ratelimit-limit-tokens",
         "x-ratelimit-remaining-tokens",
         "x-ratelimit-reset-tokens",
         Form::Units,
     ),
     window(
+        Kind::Tokens,
+        "x-ratelimit-limit-project-tokens",
         "x-ratelimit-remaining-project-tokens",
         "x-ratelimit-reset-project-tokens",
         Form::Units,
     ),
     window(
+        Kind::Requests,
+        "anthropic-ratelimit-requests-limit",
         "anthropic-ratelimit-requests-remaining",
         "anthropic-ratelimit-requests-reset",
         Form::Date,
     ),
     window(
+        Kind::Tokens,
+        "anthropic-ratelimit-tokens-limit",
         "anthropic-ratelimit-tokens-remaining",
         "anthropic-ratelimit-tokens-reset",
         Form::Date,
     ),
     window(
+        Kind::TokensIn,
+        "anthropic-ratelimit-input-tokens-limit",
         "anthropic-ratelimit-input-tokens-remaining",
         "anthropic-ratelimit-input-tokens-reset",
         Form::Date,
     ),
     window(
+        Kind::TokensOut,
+        "anthropic-ratelimit-output-tokens-limit",
         "anthropic-ratelimit-output-tokens-remaining",
         "anthropic-ratelimit-output-tokens-reset",
         Form::Date,
     ),
-    // The plan's windows state no remainder but a verdict, which `exhausted` reads in its place.
-    window(
+    plan(
         "anthropic-ratelimit-unified-status",
         "anthropic-ratelimit-unified-reset",
-        Form::Epoch,
     ),
-    window(
+    plan(
         "anthropic-ratelimit-unified-5h-status",
         "anthropic-ratelimit-unified-5h-reset",
-        Form::Epoch,
     ),
-    window(
+    plan(
         "anthropic-ratelimit-unified-7d-status",
         "anthropic-ratelimit-unified-7d-reset",
-        Form::Epoch,
     ),
-    window("ratelimit-remaining", "ratelimit-reset", Form::Delta),
-    window("x-ratelimit-remaining", "x-ratelimit-reset-after", Form::Delta),
-    window("x-ratelimit-remaining", "x-ratelimit-reset", Form::Any),
+    window(
+        Kind::Requests,
+        "ratelimit-limit",
+        "ratelimit-remaining",
+        "ratelimit-reset",
+        Form::Delta,
+    ),
+    window(
+        Kind::Requests,
+        "x-ratelimit-limit",
+        "x-ratelimit-remaining",
+        "x-ratelimit-reset-after",
+        Form::Delta,
+    ),
+    window(
+        Kind::Requests,
+        "x-ratelimit-limit",
+        "x-ratelimit-remaining",
+        "x-ratelimit-reset",
+        Form::Any,
+    ),
 ];
+
+/// What the windows say of themselves, exhausted or not (rule I4). Where several count the same, the lesser remainder
+/// holds.
+pub(super) fn learned(headers: &dyn Headers, reference: Wall) -> Learned {
+    let mut learned = Learned::NOTHING;
+    for window in &WINDOWS {
+        let whole = |name: &str| headers.get(name).and_then(text)?.parse::<u64>().ok();
+        let (Some(kind), Some(remaining)) = (window.kind, whole(window.remaining)) else {
+            continue;
+        };
+        let reset = headers.get(window.reset).and_then(text);
+        let resets_in = reset.and_then(|text| read(window.form, text, reference));
+        let word = Word {
+            limit: whole(window.limit),
+            remaining,
+            resets_in,
+        };
+        learned = learned.with(kind, word);
+    }
+    // A policy names its unit where it does not count requests.
+    let counts_requests = headers
+        .get("ratelimit-policy")
+        .and_then(text)
+        .is_none_or(|policy| !policy.contains("qu=") || policy.contains("qu=\"requests\""));
+    let items = headers.get("ratelimit").and_then(text).and_then(items);
+    for word in items.into_iter().flatten().filter_map(|item| item.word()) {
+        if counts_requests {
+            learned = learned.with(Kind::Requests, word);
+        }
+    }
+    learned
+}
 
 /// What the windows say together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,36 +247,43 @@ fn read(form: Form, text: &str, reference: Wall) -> Option<Duration> {
 /// The `RateLimit` field of the IETF drafts: 10 is a list (`"burst";r=0;t=30`), 7 a dictionary
 /// (`limit=100, remaining=0, reset=30`). What is malformed anywhere is ignored as a whole, as the drafts ask.
 fn ietf(text: &str) -> Resets {
+    match items(text) {
+        None => Resets::Malformed,
+        Some(items) => items
+            .iter()
+            .fold(Resets::Silent, |found, item| found.or(item.resets())),
+    }
+}
+
+/// The items of that field; of a dictionary, the one that it is.
+fn items(text: &str) -> Option<Vec<Item>> {
     let mut scan = Scan(text.as_bytes());
-    let mut found = Resets::Silent;
+    let mut items = Vec::new();
     let mut dictionary = Item::default();
     let mut is_dictionary = false;
     loop {
-        let Some(member) = member(&mut scan) else {
-            return Resets::Malformed;
-        };
-        match member {
+        match member(&mut scan)? {
             Member::Pair { key, value } => {
                 is_dictionary = true;
                 dictionary.set(key, value, b"remaining", b"reset");
+                if key == b"limit" {
+                    dictionary.limit = value;
+                }
             }
-            Member::Item(Item { remaining: None, .. }) => return Resets::Malformed,
-            Member::Item(item) => found = found.or(item.resets()),
+            Member::Item(Item { remaining: None, .. }) => return None,
+            Member::Item(item) => items.push(item),
         }
         spaces(&mut scan);
         if scan.end().is_some() {
             break;
         }
-        if scan.byte(b',').is_none() {
-            return Resets::Malformed;
-        }
+        scan.byte(b',')?;
         spaces(&mut scan);
     }
     if is_dictionary {
-        found.or(dictionary.resets())
-    } else {
-        found
+        items.push(dictionary);
     }
+    Some(items)
 }
 
 enum Member<'a> {
@@ -202,6 +293,7 @@ enum Member<'a> {
 
 #[derive(Default)]
 struct Item {
+    limit: Option<i64>,
     remaining: Option<i64>,
     reset: Option<i64>,
 }
@@ -213,6 +305,18 @@ impl Item {
         } else if key == reset {
             self.reset = value;
         }
+    }
+
+    /// What it says of its window, taken for one that counts requests.
+    fn word(&self) -> Option<Word> {
+        let whole = |number: Option<i64>| number.and_then(|number| u64::try_from(number).ok());
+        Some(Word {
+            limit: whole(self.limit),
+            remaining: whole(self.remaining)?,
+            resets_in: whole(self.reset)
+                .filter(|secs| *secs > 0)
+                .map(Duration::from_secs),
+        })
     }
 
     fn resets(&self) -> Resets {
@@ -311,3 +415,6 @@ fn number(scan: &mut Scan<'_>) -> Option<Option<i64>> {
 fn spaces(scan: &mut Scan<'_>) {
     scan.run(|byte| byte == b' ' || byte == b'\t');
 }
+
+#[cfg(test)]
+mod tests;

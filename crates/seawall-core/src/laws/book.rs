@@ -1,5 +1,6 @@
 //! What the world knows by itself, and every law held against it.
 
+use super::rates::Taken;
 use crate::call::{Candidate, DedupId};
 use crate::facts::Replay;
 use crate::outcome::{Cause, Outcome, Report, Sent};
@@ -33,6 +34,7 @@ pub(super) struct Book {
     draining: bool,
     reloaded_at: Option<Instant>,
     last_at: Instant,
+    taken: Taken,
     turns: u64,
     broken: Option<String>,
 }
@@ -49,6 +51,7 @@ pub(super) struct Begun<'a> {
     pub(super) once: bool,
     pub(super) nth: u32,
     pub(super) tokens_in: u32,
+    pub(super) tokens_out: u32,
 }
 
 struct Known {
@@ -59,6 +62,7 @@ struct Known {
     deadline: Instant,
     once: bool,
     tokens_in: u32,
+    tokens_out: u32,
     sends: u32,
     visited: Gates,
     /// Attempts that are out.
@@ -110,6 +114,7 @@ impl Book {
             draining: false,
             reloaded_at: None,
             last_at: Instant::START,
+            taken: Taken::new(),
             turns: 0,
             broken: None,
         }
@@ -128,7 +133,7 @@ impl Book {
     }
 
     pub(super) const fn concurrency(&self, gate: usize) -> Option<u32> {
-        self.policies[gate].limits().concurrency()
+        self.policies[gate].limits().concurrency().at_most()
     }
 
     pub(super) fn begin(&mut self, begun: &Begun<'_>) -> u64 {
@@ -141,6 +146,7 @@ impl Book {
             deadline: begun.deadline,
             once: begun.once,
             tokens_in: begun.tokens_in,
+            tokens_out: begun.tokens_out,
             sends: 0,
             visited: [begun.nth > 1; GATES],
             out: BTreeMap::new(),
@@ -163,6 +169,9 @@ impl Book {
     pub(super) fn configured(&mut self, now: Instant, gate: usize, policy: GatePolicy) {
         let old = core::mem::replace(&mut self.policies[gate], policy);
         self.reloaded_at = Some(now);
+        if old.limits().rates() != policy.limits().rates() {
+            self.taken.configured(gate);
+        }
         match (old.budget(), policy.budget()) {
             (Some(old), Some(new)) if old.window() == new.window() => {}
             (Some(old), Some(new)) => {
@@ -216,6 +225,7 @@ impl Book {
     }
 
     pub(super) fn settled(&mut self, now: Instant, number: u64, permit: &Permit, report: &Report) {
+        self.taken.settled((number, permit.attempt()), report);
         let candidate = permit.candidate();
         let call = self.call(number);
         let believes = call.policy.hints().long() == LongHint::Stop;
@@ -248,7 +258,9 @@ impl Book {
         }
     }
 
-    pub(super) fn abandoned(&mut self, number: u64, candidate: usize, sent: Sent) {
+    pub(super) fn abandoned(&mut self, number: u64, permit: &Permit, sent: Sent) {
+        self.taken.dropped((number, permit.attempt()), sent);
+        let candidate = permit.candidate();
         let call = self.call(number);
         if sent == Sent::Maybe {
             call.acted_in = Some(call.route[candidate].dedup);
@@ -375,6 +387,7 @@ impl Book {
         call.sends += 1;
         let law = self.send_law(event, candidate, upstream);
         self.verify_order(event, candidate, upstream);
+        self.verify_rates(event, upstream);
         let call = self.call(event.call);
         call.stands = Stands::Nowhere;
         call.out.insert(event.attempt, flown);
@@ -438,6 +451,16 @@ impl Book {
             return Some("more sends than 1 + retries + fallbacks");
         }
         None
+    }
+
+    /// No limit of a minute is exceeded over any span.
+    fn verify_rates(&mut self, event: &Event, upstream: usize) {
+        let call = &self.calls[&event.call];
+        let (who, tokens) = ((event.call, event.attempt), (call.tokens_in, call.tokens_out));
+        let gates = CHAINS[upstream].0;
+        if let Some(law) = self.taken.sent(event.at, who, gates, tokens, &self.policies) {
+            self.break_law(&law);
+        }
     }
 
     /// Law 2: probes whose lease runs.

@@ -228,6 +228,7 @@ impl World {
         spec.once = percent(rng, 5);
         spec.nth = if percent(rng, 5) { 2 } else { 1 };
         spec.tokens_in = one(rng, &[0, 0, 500, 2_000]);
+        spec.tokens_out = one(rng, &[0, 0, 300]);
         let leaves_at = percent(rng, 12).then(|| self.now.after(millis(rng, 0, 5_000)));
         let number = self.book.begin(&Begun {
             route: &route,
@@ -241,6 +242,7 @@ impl World {
             once: spec.once,
             nth: spec.nth,
             tokens_in: spec.tokens_in,
+            tokens_out: spec.tokens_out,
         });
         let id = self.engine.begin(self.now.before(self.behind), spec);
         self.calls.push(Live {
@@ -361,6 +363,9 @@ impl World {
         let call = &mut self.calls[which];
         let (permit, fate) = &mut call.flights[place];
         fate.commits_at = None;
+        if let Some(learned) = &fate.learned {
+            self.engine.head(self.now, permit, learned);
+        }
         self.book.committed(call.number);
         self.engine.commit(self.now, permit);
         self.poll(which);
@@ -368,8 +373,7 @@ impl World {
 
     fn abandon(&mut self, which: usize, place: usize, sent: Sent) {
         let (permit, _) = self.calls[which].flights.swap_remove(place);
-        self.book
-            .abandoned(self.calls[which].number, permit.candidate(), sent);
+        self.book.abandoned(self.calls[which].number, &permit, sent);
         self.engine.abandon(self.now, permit, sent, Usage::NONE);
     }
 
@@ -425,6 +429,7 @@ impl World {
             _ => {
                 // A clock that goes back, which the engine takes for one that stands.
                 self.force(1, Mode::Auto);
+                self.serve();
                 self.behind = Duration::from_secs(10);
                 self.arrive();
             }

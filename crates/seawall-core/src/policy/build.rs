@@ -1,17 +1,20 @@
 use super::{
-    BATCH_CONCURRENCY, Backoff, BreakerPolicy, BudgetPolicy, CallPolicy, DEFAULT_BACKOFF_BASE,
+    BATCH_CONCURRENCY, Backoff, BreakerPolicy, BudgetPolicy, CallPolicy, Concurrency, DEFAULT_BACKOFF_BASE,
     DEFAULT_BACKOFF_CAP, DEFAULT_BACKOFF_FACTOR_TENTHS, DEFAULT_BACKOFF_MIN_DIVISOR,
     DEFAULT_BREAKER_CONSECUTIVE, DEFAULT_BREAKER_FAILURE_PERCENT, DEFAULT_BREAKER_MIN_CALLS,
     DEFAULT_BREAKER_OPEN_FOR, DEFAULT_BREAKER_OPEN_MAX, DEFAULT_BREAKER_PROBE_SUCCESSES,
     DEFAULT_BREAKER_PROBES, DEFAULT_BREAKER_WINDOW, DEFAULT_BUDGET_FLOOR_MILLI, DEFAULT_BUDGET_RATIO_PERCENT,
     DEFAULT_BUDGET_WINDOW, DEFAULT_COOLDOWN_MAX, DEFAULT_DEADLINE, DEFAULT_FALLBACKS, DEFAULT_HINT_MAX,
     DEFAULT_MIN_ATTEMPT, DEFAULT_PATIENCE, DEFAULT_QUEUE, DEFAULT_RETRIES, DEFAULT_TRIES, GatePolicy, Hedge,
-    Hints, Jitter, LimitPolicy, LongHint, Mode, OnEmpty, OnOpen, Policy, PolicyError, Preset, Timeouts,
+    Hints, Jitter, LimitPolicy, LongHint, Mode, OnEmpty, OnOpen, Policy, PolicyError, Preset, Rates,
+    Timeouts,
 };
 use crate::time::Duration;
 
 /// Longest length that a setting may have: ten years, so that sums of settings never saturate.
 const LENGTH_MAX: Duration = Duration::from_secs(10 * 365 * 86_400);
+/// Most tokens a minute that a limit may have: 10^12.
+const RATE_MAX: u64 = 1_000_000_000_000;
 const MS: Duration = Duration::from_millis(1);
 
 /// Collects settings over a preset; [`build`](Self::build) checks them all at once.
@@ -107,8 +110,9 @@ impl PolicyBuilder {
             mode: Mode::Auto,
         };
         let mut limits = LimitPolicy {
-            concurrency: None,
+            concurrency: Concurrency::Unbounded,
             queue: DEFAULT_QUEUE,
+            rates: Rates::NONE,
         };
         match preset {
             Preset::Default => {}
@@ -124,7 +128,7 @@ impl PolicyBuilder {
                 call.throttled_counts = false;
                 budget.on_empty = OnEmpty::Wait;
                 breaker.on_open = OnOpen::Wait;
-                limits.concurrency = Some(BATCH_CONCURRENCY);
+                limits.concurrency = Concurrency::AtMost(BATCH_CONCURRENCY);
             }
             Preset::Writes => {
                 call.retries = 3;
@@ -188,10 +192,22 @@ impl PolicyBuilder {
         budget(budget: Option<BudgetPolicy>) => gate.budget = budget;
         /// The breaker; `None` never stops a call.
         breaker(breaker: Option<BreakerPolicy>) => gate.breaker = breaker;
-        /// Attempts in flight at once; `None` is no bound.
-        concurrency(n: Option<u32>) => gate.limits.concurrency = n;
         /// Calls that may wait at the gate.
         queue(n: u32) => gate.limits.queue = n;
+        /// Attempts in a minute, 1 to 10^9; `None` is no limit.
+        requests_per_minute(n: Option<u64>) => gate.limits.rates.requests_per_minute = n;
+        /// Tokens in a minute, read and written, 1 to 10^12; `None` is no limit.
+        tokens_per_minute(n: Option<u64>) => gate.limits.rates.tokens_per_minute = n;
+        /// Tokens read in a minute, 1 to 10^12; `None` is no limit.
+        tokens_in_per_minute(n: Option<u64>) => gate.limits.rates.tokens_in_per_minute = n;
+        /// Tokens written in a minute, 1 to 10^12; `None` is no limit.
+        tokens_out_per_minute(n: Option<u64>) => gate.limits.rates.tokens_out_per_minute = n;
+    }
+
+    /// Attempts in flight at once: a number, `None` for no bound, or [`Concurrency::Auto`].
+    pub fn concurrency(mut self, most: impl Into<Concurrency>) -> Self {
+        self.policy.gate.limits.concurrency = most.into();
+        self
     }
 
     /// How long a call may take up to its commit.
@@ -251,11 +267,7 @@ impl PolicyBuilder {
         if let Some(breaker) = &self.policy.gate.breaker {
             check_breaker(breaker)?;
         }
-        let limits = &self.policy.gate.limits;
-        if let Some(n) = limits.concurrency {
-            number("limits.concurrency", n, 1, 1_000_000, "")?;
-        }
-        number("limits.queue", limits.queue, 0, 10_000_000, "")?;
+        check_limits(&self.policy.gate.limits)?;
         Ok(self.policy)
     }
 }
@@ -438,6 +450,44 @@ fn check_breaker(breaker: &BreakerPolicy) -> Result<(), PolicyError> {
     )?;
     number("breaker.probes", breaker.probes, 1, 100, "")?;
     number("breaker.probe_successes", breaker.probe_successes, 1, 1_000, "")
+}
+
+fn check_limits(limits: &LimitPolicy) -> Result<(), PolicyError> {
+    if let Concurrency::AtMost(n) = limits.concurrency {
+        number("limits.concurrency", n, 1, 1_000_000, "")?;
+    }
+    number("limits.queue", limits.queue, 0, 10_000_000, "")?;
+    let rates = &limits.rates;
+    let requests = rates.requests_per_minute;
+    let bounds = [
+        ("limits.requests_per_minute", requests, 1_000_000_000),
+        ("limits.tokens_per_minute", rates.tokens_per_minute, RATE_MAX),
+        (
+            "limits.tokens_in_per_minute",
+            rates.tokens_in_per_minute,
+            RATE_MAX,
+        ),
+        (
+            "limits.tokens_out_per_minute",
+            rates.tokens_out_per_minute,
+            RATE_MAX,
+        ),
+    ];
+    for (setting, given, max) in bounds {
+        if let Some(given) = given
+            && !(1..=max).contains(&given)
+        {
+            let (min, unit) = (1, "");
+            return Err(PolicyError::Number {
+                setting,
+                given,
+                min,
+                max,
+                unit,
+            });
+        }
+    }
+    Ok(())
 }
 
 fn number(

@@ -45,6 +45,8 @@ pub enum PolicyError {
         /// Gates that an attempt passes at the most, its own and its quota included.
         most: usize,
     },
+    /// A gate was to stand under one that has been let go.
+    GateGone,
     /// A budget that waits for credit and has no floor may wait for ever.
     WaitWithoutFloor,
 }
@@ -56,7 +58,7 @@ impl PolicyError {
             Self::Length { setting, .. } | Self::Number { setting, .. } | Self::Above { setting, .. } => {
                 setting
             }
-            Self::TooManyParents { .. } => "parent",
+            Self::TooManyParents { .. } | Self::GateGone => "parent",
             Self::WaitWithoutFloor => "budget.on_empty",
         }
     }
@@ -77,6 +79,7 @@ impl fmt::Display for PolicyError {
             Self::Above { setting, given, bound, most } => {
                 write!(f, "{setting} is {given}, above {bound}, which is {most}")
             }
+            Self::GateGone => f.write_str("parent is a gate that has been let go; configure it anew first"),
             Self::TooManyParents { most } => {
                 write!(f, "an upstream, its parents and its quota are more than {most} gates; join some")
             }

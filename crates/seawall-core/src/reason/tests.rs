@@ -80,7 +80,9 @@ const fn below(reason: Reason) -> Option<Reason> {
         Reason::ServerAskedTooLong { .. } => Reason::DeadlineTooNear { needs: D, left: D },
         Reason::DeadlineTooNear { .. } => Reason::DeadlinePassed { deadline: D },
         Reason::DeadlinePassed { .. } => Reason::BreakerOpen { retry_in: D },
-        Reason::BreakerOpen { .. } => Reason::LimiterFull { queue: 1_000 },
+        Reason::BreakerOpen { .. } => Reason::LimiterFull {
+            full: Full::Queue { waiting: 1_000 },
+        },
         Reason::LimiterFull { .. } => Reason::BodyTooLarge,
         Reason::BodyTooLarge => Reason::AlreadyStreaming,
         Reason::AlreadyStreaming => Reason::Cancelled,
@@ -174,7 +176,30 @@ fn a_sentence_counts_as_people_do() {
             "the server asked for 5.099s; the longest wait possible is 5.098s",
         ),
         (Reason::Queued { ahead: 1 }, "waiting for a place behind 1 other"),
-        (Reason::LimiterFull { queue: 1 }, "1 call waits already"),
+        (
+            Reason::LimiterFull {
+                full: Full::Queue { waiting: 1 },
+            },
+            "1 call waits already",
+        ),
+        (
+            Reason::LimiterFull {
+                full: Full::Bucket {
+                    needs: 12_000,
+                    holds: 10_000,
+                },
+            },
+            "the call needs 12000 of a limit that holds 10000",
+        ),
+        (
+            Reason::LimiterFull {
+                full: Full::Rate {
+                    free_in: Duration::from_secs(43),
+                    left: Duration::from_secs(30),
+                },
+            },
+            "the rate limit has room in 43s, and the deadline leaves 30s",
+        ),
         (
             Reason::BudgetEmpty {
                 granted: 1,

@@ -3,6 +3,7 @@ use proptest::prelude::*;
 
 #[test]
 fn an_idle_year_costs_no_more_than_an_idle_window() {
+    // Trap V4.
     // Could break if turning walked every bucket that passed.
     let mut ring = Ring::<u64, 11>::new(Duration::from_secs(1));
     *ring.newest_mut() = 7;
@@ -17,6 +18,7 @@ fn an_idle_year_costs_no_more_than_an_idle_window() {
 
 #[test]
 fn an_entry_lives_as_long_however_often_the_ring_is_touched() {
+    // Trap V5.
     // Could break if a turn began at the touch instead of at the bucket's own edge, and dropped the remainder.
     let window = Duration::from_secs(10);
     for step_ms in [1, 7, 990, 999, 1_000, 1_001, 1_300, 2_500, 9_999] {

@@ -53,6 +53,7 @@ fn a_seed_means_the_same_sequence_in_every_version() {
 
 #[test]
 fn no_two_calls_wait_in_lockstep() {
+    // Trap V2.
     // Could break if a stream were a copy or a later part of another: those calls would come back together.
     for seed in [0, 1, 42, u64::MAX] {
         let mut seen = BTreeSet::new();

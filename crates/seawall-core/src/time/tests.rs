@@ -34,6 +34,7 @@ fn a_length_without_a_unit_or_with_a_tail_is_no_length() {
 
 #[test]
 fn what_passes_a_u64_saturates_instead_of_wrapping() {
+    // Trap V8b.
     assert_eq!(
         Duration::parse_units("99999999999999999999999h"),
         Some(Duration::MAX)

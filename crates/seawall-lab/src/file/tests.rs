@@ -248,7 +248,7 @@ fn a_wrong_value_is_pointed_at() {
             mock.toml:3:11: `openia` is no dialect that this mock speaks
             3 | dialect = "openia"
               |           ^^^^^^^^ did you mean `openai`?
-              = expected one of openai, generic
+              = expected one of openai, azure, groq, github, generic
             mock.toml:3:9: `cookie` is no state
             3 | state = "cookie"
               |         ^^^^^^^^
@@ -261,4 +261,25 @@ fn a_wrong_value_is_pointed_at() {
               |        ^
         "#]],
     );
+}
+
+#[test]
+fn the_schema_has_every_key_of_a_mock_file_and_no_other() {
+    // An editor would underline a key that is served, or offer one that is refused.
+    let schema: serde_json::Value = serde_json::from_str(SCHEMA).unwrap();
+    let names = |value: &serde_json::Value| -> Vec<String> {
+        let mut names: Vec<String> = value.as_object().unwrap().keys().cloned().collect();
+        names.sort();
+        names
+    };
+    let sorted = |keys: &[&str]| {
+        let mut keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
+        keys.sort();
+        keys
+    };
+    let route = &schema["$defs"]["route"]["properties"];
+    assert_eq!(names(&schema["properties"]), sorted(&TOP_KEYS));
+    assert_eq!(names(route), sorted(&ROUTE_KEYS));
+    let dialects: Vec<&str> = Dialect::NAMED.iter().map(|dialect| dialect.name()).collect();
+    assert_eq!(route["dialect"]["enum"], serde_json::json!(dialects));
 }

@@ -103,7 +103,7 @@ impl Performance<'_> {
                 return self.whole(wire, answer).await;
             }
             Deed::ErrorIn200 => {
-                let mut answer = dialect::error(self.dialect, 500);
+                let mut answer = dialect::error(self.dialect, 500, &self.ask, &[]);
                 answer.status = 200;
                 answer.fault = fault;
                 return self.whole(wire, answer).await;
@@ -143,8 +143,12 @@ impl Performance<'_> {
         let mut answer = match reply.status {
             200..300 => dialect::answer(self.dialect, &self.ask),
             300..400 => Answer::empty(reply.status),
-            _ => dialect::error(self.dialect, reply.status),
+            _ => dialect::error(self.dialect, reply.status, &self.ask, &reply.headers),
         };
+        if reply.status < 300 && answer.status >= 400 && answer.fault.is_none() {
+            // The dialect refuses what was asked, whatever a right request would have met.
+            return answer;
+        }
         let (content_type, body) = match &reply.body {
             Body::Dialect => (answer.content_type, None),
             Body::Raw(body) => (None, Some(body)),
@@ -159,7 +163,7 @@ impl Performance<'_> {
             answer.status = reply.status;
         }
         answer.content_type = content_type;
-        answer.headers.clone_from(&reply.headers);
+        answer.headers = dialect::headers(self.dialect, reply.status, &self.ask, &reply.headers);
         answer
     }
 

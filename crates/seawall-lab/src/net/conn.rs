@@ -67,6 +67,10 @@ async fn serve(mut wire: Wire, shared: &Shared, head: &Head, connection: u64, on
     let ask = dialect::Ask {
         method: &head.method,
         path: head.path(),
+        query: head.query(),
+        credential: ["api-key", "authorization"]
+            .into_iter()
+            .find_map(|name| head.header(name)),
         body: &body,
         rule: rule.unwrap_or(0),
         number,

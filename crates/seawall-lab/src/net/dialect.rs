@@ -3,6 +3,8 @@
 //! Answers are a function of the request and the attempt's number, so that runs can be compared byte for byte. A
 //! body that cannot be read as JSON decides nothing: it is answered all the same, from its bytes.
 
+mod providers;
+
 use super::wire::Ending;
 use crate::plan::Dialect;
 use serde_json::{Value, json};
@@ -24,6 +26,9 @@ const EMBEDDING_DIMENSIONS: usize = 8;
 pub(super) struct Ask<'a> {
     pub(super) method: &'a str,
     pub(super) path: &'a str,
+    pub(super) query: &'a str,
+    /// The `api-key` or the `authorization`, where one was sent.
+    pub(super) credential: Option<&'a [u8]>,
     pub(super) body: &'a [u8],
     /// The place of the rule.
     pub(super) rule: usize,
@@ -98,30 +103,56 @@ impl Answer {
     }
 }
 
-/// A good answer.
+/// What a request meets that nothing is held against: a good answer, unless the dialect refuses such requests.
 pub(super) fn answer(dialect: Dialect, ask: &Ask<'_>) -> Answer {
-    match dialect {
-        Dialect::Generic | Dialect::ByPath => generic(ask),
-        Dialect::OpenAi => match (ask.method, ask.path) {
-            ("POST", path) if path.ends_with("/chat/completions") => chat(ask),
-            ("POST", path) if path.ends_with("/embeddings") => embeddings(ask),
-            ("GET", path) if path.ends_with("/models") => models(),
-            _ => generic(ask),
+    let mut answer = match dialect {
+        Dialect::Generic | Dialect::ByPath | Dialect::GitHub => generic(ask),
+        Dialect::OpenAi | Dialect::Groq => openai(ask),
+        Dialect::Azure => match providers::azure_refuses(ask) {
+            Some(refusal) => refusal,
+            None => providers::filtered_by_azure(openai(ask)),
         },
-    }
+    };
+    answer.headers = headers(dialect, answer.status, ask, &[]);
+    answer
 }
 
-/// An error of this status.
-pub(super) fn error(dialect: Dialect, status: u16) -> Answer {
-    match dialect {
+/// An error of this status; `scripted` are the headers that its step gives it.
+pub(super) fn error(dialect: Dialect, status: u16, ask: &Ask<'_>, scripted: &[(String, String)]) -> Answer {
+    let as_told = format!("mock: {status}, as the script says");
+    let mut answer = match dialect {
         Dialect::Generic | Dialect::ByPath => {
             refusal(status, &format!("the mock answers {status}, as it was told"))
         }
-        Dialect::OpenAi => Answer::json(
-            status,
-            &openai_error(status, &format!("mock: {status}, as the script says")),
-        ),
+        Dialect::OpenAi => Answer::json(status, &openai_error(status, &as_told)),
+        Dialect::Azure => providers::azure_error(status, &as_told, scripted),
+        Dialect::Groq => providers::groq_error(status, &as_told, scripted),
+        Dialect::GitHub => providers::github_error(status, &as_told, scripted),
+    };
+    answer.headers = headers(dialect, status, ask, scripted);
+    answer
+}
+
+/// The headers of an answer: those that the script gives it, and those that the dialect adds and that agree with them.
+pub(super) fn headers(
+    dialect: Dialect,
+    status: u16,
+    ask: &Ask<'_>,
+    scripted: &[(String, String)],
+) -> Vec<(String, String)> {
+    let added = match dialect {
+        Dialect::Generic | Dialect::ByPath | Dialect::OpenAi => Vec::new(),
+        Dialect::Azure => providers::azure_headers(status, ask, scripted),
+        Dialect::Groq => providers::groq_headers(status, ask, scripted),
+        Dialect::GitHub => providers::github_headers(ask),
+    };
+    let mut headers = scripted.to_vec();
+    for (name, value) in added {
+        if !headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name)) {
+            headers.push((name.to_owned(), value));
+        }
     }
+    headers
 }
 
 /// What the mock itself has to say.
@@ -130,6 +161,15 @@ pub(super) fn refusal(status: u16, message: &str) -> Answer {
         status,
         &json!({ "error": { "message": message, "status": status } }),
     )
+}
+
+fn openai(ask: &Ask<'_>) -> Answer {
+    match (ask.method, ask.path) {
+        ("POST", path) if path.ends_with("/chat/completions") => chat(ask),
+        ("POST", path) if path.ends_with("/embeddings") => embeddings(ask),
+        ("GET", path) if path.ends_with("/models") => models(),
+        _ => generic(ask),
+    }
 }
 
 fn generic(ask: &Ask<'_>) -> Answer {
@@ -179,7 +219,7 @@ fn chat(ask: &Ask<'_>) -> Answer {
             "id": format!("chatcmpl-mock-{}-{}", ask.rule, ask.number),
             "object": "chat.completion",
             "created": CREATED_UNIX_SECS,
-            "model": model(&request),
+            "model": model(&request, ask.path),
             "choices": [{
                 "index": 0,
                 "message": { "role": "assistant", "content": content, "refusal": null },
@@ -212,7 +252,7 @@ fn embeddings(ask: &Ask<'_>) -> Answer {
         &json!({
             "object": "list",
             "data": data,
-            "model": model(&request),
+            "model": model(&request, ask.path),
             "usage": { "prompt_tokens": prompt_tokens, "total_tokens": prompt_tokens },
         }),
     )
@@ -224,8 +264,13 @@ fn models() -> Answer {
     Answer::json(200, &json!({ "object": "list", "data": [model] }))
 }
 
-fn model(request: &Value) -> String {
-    format!("mock:{}", request["model"].as_str().unwrap_or("unnamed"))
+/// The model that was asked for, by its body or, as at Azure, by the deployment in its path.
+fn model(request: &Value, path: &str) -> String {
+    let deployment = path
+        .split_once("/deployments/")
+        .and_then(|(_, rest)| rest.split('/').next());
+    let name = request["model"].as_str().or(deployment);
+    format!("mock:{}", name.unwrap_or("unnamed"))
 }
 
 /// The text of a content: a string, or the text parts of a list.

@@ -46,6 +46,12 @@ impl Head {
         self.target.split(['?', '#']).next().unwrap_or_default()
     }
 
+    /// What stands after the path's question mark.
+    pub(super) fn query(&self) -> &str {
+        let before_fragment = self.target.split('#').next().unwrap_or_default();
+        before_fragment.split_once('?').map_or("", |(_, query)| query)
+    }
+
     /// The first value of this lower-case header.
     pub(super) fn header(&self, name: &str) -> Option<&[u8]> {
         self.headers

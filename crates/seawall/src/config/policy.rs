@@ -1,41 +1,16 @@
-use super::ConfigError;
-use super::reader::{Key, Reader, Value};
+use super::effective::{self, Layer, Origin};
+use super::reader::Reader;
+use super::section::Section;
+use super::types::{HedgeAfter, Later, Place, SlowCall, Written};
 use seawall_core::policy::{
-    Jitter, LongHint, Mode, OnEmpty, OnOpen, Policy, PolicyBuilder, PolicyError, Preset,
+    BreakerEdit, BudgetEdit, Concurrency, Jitter, LongHint, Mode, OnEmpty, OnOpen, Policy, PolicyBuilder,
+    PolicyError, Preset,
 };
+use seawall_core::time::Duration;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::Range;
-
-const KEYS: [&str; 10] = [
-    "preset", "retries", "deadline", "backoff", "hints", "timeouts", "budget", "breaker", "limits", "hedge",
-];
-const BACKOFF: [&str; 5] = ["base", "factor", "cap", "min", "jitter"];
-const HINTS: [&str; 3] = ["max", "long", "cooldown_max"];
-const TIMEOUTS: [&str; 5] = ["connect", "first_byte", "idle", "total", "min_attempt"];
-const BUDGET: [&str; 4] = ["ratio", "floor", "window", "on_empty"];
-const BREAKER: [&str; 12] = [
-    "consecutive",
-    "failure_rate",
-    "window",
-    "min_calls",
-    "slow_call",
-    "open_for",
-    "open_max",
-    "probes",
-    "probe_successes",
-    "ramp",
-    "on_open",
-    "mode",
-];
-const LIMITS: [&str; 6] = [
-    "concurrency",
-    "queue",
-    "requests_per_minute",
-    "tokens_per_minute",
-    "tokens_in_per_minute",
-    "tokens_out_per_minute",
-];
-const HEDGE: [&str; 2] = ["after", "at_most"];
+use std::rc::Rc;
 
 const JITTERS: [(&str, Jitter); 5] = [
     ("full", Jitter::Full),
@@ -50,252 +25,416 @@ const MODES: [(&str, Mode); 4] = [
     ("closed", Mode::Closed),
     ("observe", Mode::Observe),
 ];
+const LONG_HINTS: [(&str, LongHint); 2] = [("stop", LongHint::Stop), ("clamp", LongHint::Clamp)];
+const ON_EMPTY: [(&str, OnEmpty); 2] = [("stop", OnEmpty::Stop), ("wait", OnEmpty::Wait)];
+const ON_OPEN: [(&str, OnOpen); 2] = [("fail", OnOpen::Fail), ("wait", OnOpen::Wait)];
 
-/// Reads one `[policy]` table.
-pub(super) fn read(reader: &Reader<'_>, policy: &Value<'_>) -> Result<Policy, ConfigError> {
-    let table = reader.table(policy, "a table")?;
-    // The preset is the ground that all other keys stand on, wherever it is written.
-    let preset = match table.get("preset") {
-        Some(value) => reader.word(value, &Preset::ALL.map(|preset| (preset.name(), preset)))?,
-        None => Preset::Default,
-    };
-    let mut draft = Draft {
-        reader,
-        builder: PolicyBuilder::from_preset(preset),
-        written: BTreeMap::new(),
-    };
-    for (key, value) in table {
-        match key.get_ref().as_ref() {
-            "preset" => {}
-            "retries" => {
-                let n = draft.note("retries", value).reader.count(value)?;
-                draft.builder = draft.builder.retries(n);
-            }
-            "deadline" => {
-                let length = draft.note("deadline", value).reader.length(value)?;
-                draft.builder = draft.builder.deadline(length);
-            }
-            "backoff" => draft.section(value, Draft::backoff)?,
-            "hints" => draft.section(value, Draft::hints)?,
-            "timeouts" => draft.section(value, Draft::timeouts)?,
-            "budget" if is_off(value) => draft.builder = draft.builder.budget(None),
-            "budget" => draft.section(value, Draft::budget)?,
-            "breaker" if is_off(value) => draft.builder = draft.builder.breaker(None),
-            "breaker" => draft.section(value, Draft::breaker)?,
-            "limits" => draft.section(value, Draft::limits)?,
-            "hedge" => draft.section(value, Draft::hedge)?,
-            _ => return Err(reader.unknown_key(key, "[policy]", &KEYS)),
+/// What is missing for a value that is read and not obeyed.
+const NO_LATENCIES: &str = "no latencies are kept to take it from";
+
+/// A policy as a file says it: what holds, and where each value comes from.
+///
+/// What nothing obeys yet stands beside the policy, in fields of its own.
+#[derive(Clone, Debug)]
+pub struct PolicyConfig {
+    policy: Policy,
+    preset: Preset,
+    written: BTreeMap<&'static str, (Place, Layer)>,
+    /// When slow attempts open the breaker; nothing obeys it yet.
+    pub slow_call: Option<Written<SlowCall>>,
+    /// Over how long the admitted share grows after the breaker closed; nothing obeys it yet.
+    pub ramp: Option<Written<Duration>>,
+    /// How long a first attempt runs alone; nothing obeys [`HedgeAfter::P95`] yet.
+    pub hedge_after: Option<Written<HedgeAfter>>,
+    /// The largest share of calls that are hedged, in thousandths; nothing obeys it yet.
+    pub hedge_at_most: Option<Written<u32>>,
+}
+
+impl PolicyConfig {
+    /// The policy, as the engine takes it.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// The preset that the other values stand on.
+    pub fn preset(&self) -> Preset {
+        self.preset
+    }
+
+    /// Where the value of a key comes from; keys are called as in [`keys`](super::keys), `policy.retries`.
+    pub fn origin(&self, key: &str) -> Origin<'_> {
+        if let Some((at, layer)) = self.written.get(key) {
+            return Origin::Written { at, layer: *layer };
+        }
+        if key == "policy.backoff.min" && self.written.contains_key("policy.backoff.base") {
+            return Origin::Follows("policy.backoff.base");
+        }
+        let of = |preset| effective::shown(key, &Policy::preset(preset));
+        match self.preset {
+            Preset::Default => Origin::Default,
+            preset if of(preset) == of(Preset::Default) => Origin::Default,
+            preset => Origin::Preset(preset),
         }
     }
-    draft
-        .builder
-        .build()
-        .map_err(|error| draft.place(&error, policy.span()))
+
+    /// Where a key's value was written; nothing where a default holds.
+    pub fn place(&self, key: &str) -> Option<&Place> {
+        self.written.get(key).map(|(at, _)| at)
+    }
 }
 
-fn is_off(value: &Value<'_>) -> bool {
-    value.get_ref().as_str() == Some("off")
+/// Sets one value.
+type Set = Rc<dyn Fn(PolicyBuilder) -> PolicyBuilder>;
+
+/// Reads one section of a policy.
+type ReadSection = fn(&mut Draft, &Section<'_>);
+
+/// One value that was written.
+#[derive(Clone)]
+struct Edit {
+    key: &'static str,
+    at: Place,
+    layer: Layer,
+    set: Set,
 }
 
-/// A policy under way: what was written so far, and where.
-struct Draft<'a> {
-    reader: &'a Reader<'a>,
-    builder: PolicyBuilder,
-    written: BTreeMap<String, Range<usize>>,
+/// A policy under way: a preset, and what was written over it.
+#[derive(Clone, Default)]
+pub(super) struct Draft {
+    preset: Option<Preset>,
+    edits: Vec<Edit>,
+    slow_call: Option<Written<SlowCall>>,
+    ramp: Option<Written<Duration>>,
+    hedge_after: Option<Written<HedgeAfter>>,
+    hedge_at_most: Option<Written<u32>>,
+    layer: Layer,
 }
 
-impl Draft<'_> {
-    fn note(&mut self, setting: &str, value: &Value<'_>) -> &mut Self {
-        self.written.insert(setting.to_owned(), value.span());
-        self
+impl Draft {
+    /// Reads a table over what is there. An upstream's own preset is a new ground: nothing of `[policy]` holds on it.
+    pub(super) fn read(&mut self, table: &Section<'_>, layer: Layer) {
+        self.layer = layer;
+        let preset = table.word("preset", &Preset::ALL.map(|preset| (preset.name(), preset)));
+        if let Some(Written { value, at, key }) = preset {
+            *self = Self {
+                preset: Some(value),
+                layer,
+                ..Self::default()
+            };
+            self.edit(key, at, |builder| builder);
+        }
+        self.set(table.count("retries"), |to, n| to.retries(n));
+        self.set(table.length("deadline"), |to, length| to.deadline(length));
+        let sections: [(&str, ReadSection); 4] = [
+            ("backoff", Self::backoff),
+            ("hints", Self::hints),
+            ("timeouts", Self::timeouts),
+            ("limits", Self::limits),
+        ];
+        for (name, read) in sections {
+            if let Some(section) = table.section(name) {
+                read(self, &section);
+            }
+        }
+        if let Some(section) = self.switch(
+            table,
+            "budget",
+            |to| to.budget(None),
+            |to| to.edit_budget(|same| same),
+        ) {
+            self.budget(&section);
+        }
+        if let Some(section) = self.switch(
+            table,
+            "breaker",
+            |to| to.breaker(None),
+            |to| to.edit_breaker(|same| same),
+        ) {
+            self.breaker(&section);
+        }
+        if let Some(section) = table.section("hedge") {
+            self.hedge(table.reader, &section);
+        }
     }
 
-    /// A policy's own error at the place that the user wrote: the setting, else the one that it contradicts.
-    fn place(&self, error: &PolicyError, table: Range<usize>) -> ConfigError {
-        let other = match error {
-            PolicyError::Above { bound, .. } => *bound,
-            _ => "budget.floor",
+    /// The policy, once no two values contradict each other. Each contradiction is told, and its value left out.
+    pub(super) fn build(&mut self, reader: &Reader<'_>, table: Range<usize>) -> PolicyConfig {
+        loop {
+            let ground = PolicyBuilder::from_preset(self.preset.unwrap_or(Preset::Default));
+            let builder = self
+                .edits
+                .iter()
+                .fold(ground, |builder, edit| (edit.set)(builder));
+            let error = match builder.build() {
+                Ok(policy) => return self.of(policy),
+                Err(error) => error,
+            };
+            let Some(guilty) = self.guilty(&error) else {
+                reader.error(table, error.to_string(), "");
+                return self.of(Policy::preset(self.preset.unwrap_or(Preset::Default)));
+            };
+            let edit = self.edits.remove(guilty);
+            reader.error(edit.at.span, error.to_string(), self.other(edit.key, &error));
+        }
+    }
+
+    /// The value to blame: of those that the error names, the upstream's own before `[policy]`'s.
+    fn guilty(&self, error: &PolicyError) -> Option<usize> {
+        let names = [Some(error.setting()), bound(error)];
+        let named = |layer: Layer, name: Option<&str>| {
+            self.edits
+                .iter()
+                .rposition(|edit| edit.layer == layer && setting(edit.key) == name)
         };
-        let span = self.written.get(error.setting()).or(self.written.get(other));
-        self.reader
-            .error(span.cloned().unwrap_or(table), error.to_string())
+        let layers = [Layer::Upstream, Layer::Policy];
+        layers.into_iter().find_map(|layer| {
+            names
+                .into_iter()
+                .flatten()
+                .find_map(|name| named(layer, Some(name)))
+        })
     }
 
-    fn section(
+    /// Where the other of two values that contradict each other comes from.
+    fn other(&self, blamed: &str, error: &PolicyError) -> String {
+        let names = [Some(error.setting()), bound(error)];
+        let other = names
+            .into_iter()
+            .flatten()
+            .find(|name| setting(blamed) != Some(name));
+        let Some(other) = other else {
+            return String::new();
+        };
+        let written = self.edits.iter().rfind(|edit| setting(edit.key) == Some(other));
+        match (written, self.preset) {
+            (Some(edit), _) => format!("{other} stands in line {}; change either", edit.at.line),
+            (None, Some(preset)) => {
+                format!(
+                    "{other} is from the preset `{}`; write both, or change this one",
+                    preset.name()
+                )
+            }
+            (None, None) => format!("{other} is the default; write both, or change this one"),
+        }
+    }
+
+    fn of(&self, policy: Policy) -> PolicyConfig {
+        let written = self
+            .edits
+            .iter()
+            .map(|edit| (edit.key, (edit.at.clone(), edit.layer)));
+        PolicyConfig {
+            policy,
+            preset: self.preset.unwrap_or(Preset::Default),
+            written: written.collect(),
+            slow_call: self.slow_call.clone(),
+            ramp: self.ramp.clone(),
+            hedge_after: self.hedge_after.clone(),
+            hedge_at_most: self.hedge_at_most.clone(),
+        }
+    }
+
+    fn edit(&mut self, key: &'static str, at: Place, set: impl Fn(PolicyBuilder) -> PolicyBuilder + 'static) {
+        let (layer, set) = (self.layer, Rc::new(set));
+        self.edits.push(Edit { key, at, layer, set });
+    }
+
+    fn set<T: Copy + 'static>(
         &mut self,
-        value: &Value<'_>,
-        set: fn(&mut Self, &Key<'_>, &Value<'_>) -> Result<(), ConfigError>,
-    ) -> Result<(), ConfigError> {
-        for (key, value) in self.reader.table(value, "a table")? {
-            set(self, key, value)?;
+        read: Option<Written<T>>,
+        set: impl Fn(PolicyBuilder, T) -> PolicyBuilder + 'static,
+    ) {
+        if let Some(Written { value, at, key }) = read {
+            self.edit(key, at, move |builder| set(builder, value));
         }
-        Ok(())
     }
 
-    fn backoff(&mut self, key: &Key<'_>, value: &Value<'_>) -> Result<(), ConfigError> {
-        let (reader, builder) = (self.reader, self.builder);
-        let name = key.get_ref().as_ref();
-        self.note(&format!("backoff.{name}"), value);
-        self.builder = match name {
-            "base" => builder.backoff_base(reader.length(value)?),
-            "factor" => builder.backoff_factor_tenths(tenths(reader, value)?),
-            "cap" => builder.backoff_cap(reader.length(value)?),
-            "min" => builder.backoff_min(reader.length(value)?),
-            "jitter" => builder.jitter(self.jitter(value)?),
-            _ => return Err(reader.unknown_key(key, "[policy.backoff]", &BACKOFF)),
-        };
-        Ok(())
+    fn set_budget<T: Copy + 'static>(
+        &mut self,
+        read: Option<Written<T>>,
+        set: impl Fn(BudgetEdit, T) -> BudgetEdit + Copy + 'static,
+    ) {
+        self.set(read, move |to, value| to.edit_budget(|budget| set(budget, value)));
     }
 
-    fn jitter(&mut self, value: &Value<'_>) -> Result<Jitter, ConfigError> {
-        let Some(table) = value.get_ref().as_table() else {
-            return self.reader.word(value, &JITTERS);
-        };
-        let mut jitter = Err(self.reader.expected(value, "{ proportional = 0.5 }"));
-        for (key, value) in table {
-            if key.get_ref() != "proportional" {
-                return Err(self.reader.unknown_key(key, "jitter", &["proportional"]));
-            }
-            self.note("backoff.jitter.proportional", value);
-            let per_mille = per_mille(self.reader, value)?;
-            jitter = Ok(Jitter::Proportional { per_mille });
+    fn set_breaker<T: Copy + 'static>(
+        &mut self,
+        read: Option<Written<T>>,
+        set: impl Fn(BreakerEdit, T) -> BreakerEdit + Copy + 'static,
+    ) {
+        self.set(read, move |to, value| {
+            to.edit_breaker(|breaker| set(breaker, value))
+        });
+    }
+
+    /// A section that may be "off" instead.
+    fn switch<'s>(
+        &mut self,
+        table: &Section<'s>,
+        name: &str,
+        off: fn(PolicyBuilder) -> PolicyBuilder,
+        on: fn(PolicyBuilder) -> PolicyBuilder,
+    ) -> Option<Section<'s>> {
+        let (key, value) = table.find(name)?;
+        let at = table.reader.place(value.span());
+        if table.is_word(name, "off") {
+            // What was written of it before no longer holds, and must not be what an error blames.
+            self.edits.retain(|edit| !edit.key.starts_with(key.path));
+            self.edit(key.path, at, off);
+            return None;
         }
-        jitter
+        let section = table.section(name)?;
+        self.edit(key.path, at, on);
+        Some(section)
     }
 
-    fn hints(&mut self, key: &Key<'_>, value: &Value<'_>) -> Result<(), ConfigError> {
-        let (reader, builder) = (self.reader, self.builder);
-        let name = key.get_ref().as_ref();
-        self.note(&format!("hints.{name}"), value);
-        self.builder = match name {
-            "max" => builder.hints_max(reader.length(value)?),
-            "long" => builder
-                .hints_long(reader.word(value, &[("stop", LongHint::Stop), ("clamp", LongHint::Clamp)])?),
-            "cooldown_max" => builder.cooldown_max(reader.length(value)?),
-            _ => return Err(reader.unknown_key(key, "[policy.hints]", &HINTS)),
+    fn backoff(&mut self, table: &Section<'_>) {
+        self.set(table.length("base"), |to, length| to.backoff_base(length));
+        self.set(table.decimal_narrow("factor"), |to, tenths| {
+            to.backoff_factor_tenths(tenths)
+        });
+        self.set(table.length("cap"), |to, length| to.backoff_cap(length));
+        self.set(table.length("min"), |to, length| to.backoff_min(length));
+        let Some((key, value)) = table.find("jitter") else {
+            return;
         };
-        Ok(())
+        if value.get_ref().as_str().is_some() {
+            self.set(table.word("jitter", &JITTERS), |to, jitter| to.jitter(jitter));
+            return;
+        }
+        let Some(section) = table.section("jitter") else {
+            return;
+        };
+        section.missing("proportional");
+        if let Some(share) = section.decimal_narrow("proportional") {
+            let per_mille = share.value;
+            let at = table.reader.place(value.span());
+            self.edit(key.path, at, move |to| {
+                to.jitter(Jitter::Proportional { per_mille })
+            });
+        }
     }
 
-    fn timeouts(&mut self, key: &Key<'_>, value: &Value<'_>) -> Result<(), ConfigError> {
-        let (reader, builder) = (self.reader, self.builder);
-        let name = key.get_ref().as_ref();
-        self.note(&format!("timeouts.{name}"), value);
-        self.builder = match name {
-            "connect" => builder.connect(reader.length(value)?),
-            "first_byte" => builder.first_byte(reader.length(value)?),
-            "idle" => builder.idle(reader.length(value)?),
-            "total" => builder.total(reader.length(value)?),
-            "min_attempt" => builder.min_attempt(reader.length(value)?),
-            _ => return Err(reader.unknown_key(key, "[policy.timeouts]", &TIMEOUTS)),
-        };
-        Ok(())
+    fn hints(&mut self, table: &Section<'_>) {
+        self.set(table.length("max"), |to, length| to.hints_max(length));
+        self.set(table.word("long", &LONG_HINTS), |to, long| to.hints_long(long));
+        self.set(table.length("cooldown_max"), |to, length| to.cooldown_max(length));
     }
 
-    fn budget(&mut self, key: &Key<'_>, value: &Value<'_>) -> Result<(), ConfigError> {
-        let (reader, builder) = (self.reader, self.builder);
-        let name = key.get_ref().as_ref();
-        self.note(&format!("budget.{name}"), value);
-        self.builder = match name {
-            "ratio" => {
-                let share = per_mille(reader, value)?;
-                builder.edit_budget(|budget| budget.ratio_per_mille(share))
-            }
-            "floor" => {
-                let floor = reader.decimal(value, 3, "extras per second")?;
-                builder.edit_budget(|budget| budget.floor_milli(floor))
-            }
-            "window" => {
-                let length = reader.length(value)?;
-                builder.edit_budget(|budget| budget.window(length))
-            }
-            "on_empty" => {
-                let what = reader.word(value, &[("stop", OnEmpty::Stop), ("wait", OnEmpty::Wait)])?;
-                builder.edit_budget(|budget| budget.on_empty(what))
-            }
-            _ => return Err(reader.unknown_key(key, "[policy.budget]", &BUDGET)),
-        };
-        Ok(())
+    fn timeouts(&mut self, table: &Section<'_>) {
+        self.set(table.length("connect"), |to, length| to.connect(length));
+        self.set(table.length("first_byte"), |to, length| to.first_byte(length));
+        self.set(table.length("idle"), |to, length| to.idle(length));
+        self.set(table.length("total"), |to, length| to.total(length));
+        self.set(table.length("min_attempt"), |to, length| to.min_attempt(length));
     }
 
-    fn breaker(&mut self, key: &Key<'_>, value: &Value<'_>) -> Result<(), ConfigError> {
-        let (reader, builder) = (self.reader, self.builder);
-        let name = key.get_ref().as_ref();
-        self.note(&format!("breaker.{name}"), value);
-        let count = || reader.count(value);
-        let length = || reader.length(value);
-        self.builder = match name {
-            "consecutive" => count().map(|n| builder.edit_breaker(|edit| edit.consecutive(n)))?,
-            "failure_rate" => {
-                per_mille(reader, value).map(|n| builder.edit_breaker(|edit| edit.failure_per_mille(n)))?
-            }
-            "window" => length().map(|long| builder.edit_breaker(|edit| edit.window(long)))?,
-            "min_calls" => count().map(|n| builder.edit_breaker(|edit| edit.min_calls(n)))?,
-            "open_for" => length().map(|long| builder.edit_breaker(|edit| edit.open_for(long)))?,
-            "open_max" => length().map(|long| builder.edit_breaker(|edit| edit.open_max(long)))?,
-            "probes" => count().map(|n| builder.edit_breaker(|edit| edit.probes(n)))?,
-            "probe_successes" => count().map(|n| builder.edit_breaker(|edit| edit.probe_successes(n)))?,
-            "on_open" => {
-                let what = reader.word(value, &[("fail", OnOpen::Fail), ("wait", OnOpen::Wait)])?;
-                builder.edit_breaker(|edit| edit.on_open(what))
-            }
-            "mode" => {
-                let mode = reader.word(value, &MODES)?;
-                builder.edit_breaker(|edit| edit.mode(mode))
-            }
-            "slow_call" | "ramp" => return Err(reader.not_yet(key)),
-            _ => return Err(reader.unknown_key(key, "[policy.breaker]", &BREAKER)),
-        };
-        Ok(())
+    fn budget(&mut self, table: &Section<'_>) {
+        self.set_budget(table.decimal_narrow("ratio"), |to, share| {
+            to.ratio_per_mille(share)
+        });
+        self.set_budget(table.decimal("floor"), |to, milli| to.floor_milli(milli));
+        self.set_budget(table.length("window"), |to, length| to.window(length));
+        self.set_budget(table.word("on_empty", &ON_EMPTY), |to, what| to.on_empty(what));
     }
 
-    fn limits(&mut self, key: &Key<'_>, value: &Value<'_>) -> Result<(), ConfigError> {
-        let (reader, builder) = (self.reader, self.builder);
-        let name = key.get_ref().as_ref();
-        self.note(&format!("limits.{name}"), value);
-        self.builder = match name {
-            "concurrency" if value.get_ref().as_str() == Some("auto") => {
-                let message = "concurrency = \"auto\" is not supported yet; give a number".to_owned();
-                return Err(reader.error(value.span(), message));
+    fn breaker(&mut self, table: &Section<'_>) {
+        self.set_breaker(table.count("consecutive"), |to, n| to.consecutive(n));
+        self.set_breaker(table.decimal_narrow("failure_rate"), |to, share| {
+            to.failure_per_mille(share)
+        });
+        self.set_breaker(table.length("window"), |to, length| to.window(length));
+        self.set_breaker(table.count("min_calls"), |to, n| to.min_calls(n));
+        self.set_breaker(table.length("open_for"), |to, length| to.open_for(length));
+        self.set_breaker(table.length("open_max"), |to, length| to.open_max(length));
+        self.set_breaker(table.count("probes"), |to, n| to.probes(n));
+        self.set_breaker(table.count("probe_successes"), |to, n| to.probe_successes(n));
+        self.set_breaker(table.word("on_open", &ON_OPEN), |to, what| to.on_open(what));
+        self.set_breaker(table.word("mode", &MODES), |to, mode| to.mode(mode));
+        self.ramp = table.length("ramp").or(self.ramp.take());
+        if let Some(slow) = table.section("slow_call") {
+            slow.missing("over");
+            let rate = slow.decimal_narrow("rate").map_or(500, |rate| rate.value);
+            if let Some(over) = slow.length("over") {
+                let value = SlowCall {
+                    over: over.value,
+                    rate_per_mille: rate,
+                };
+                let (at, key) = (slow.at(), "policy.breaker.slow_call");
+                self.slow_call = Some(Written { value, at, key });
             }
-            "concurrency" => builder.concurrency(Some(reader.count(value)?)),
-            "queue" => builder.queue(reader.count(value)?),
-            "requests_per_minute"
-            | "tokens_per_minute"
-            | "tokens_in_per_minute"
-            | "tokens_out_per_minute" => {
-                return Err(reader.not_yet(key));
-            }
-            _ => return Err(reader.unknown_key(key, "[policy.limits]", &LIMITS)),
-        };
-        Ok(())
+        }
     }
 
-    fn hedge(&mut self, key: &Key<'_>, value: &Value<'_>) -> Result<(), ConfigError> {
-        let (reader, builder) = (self.reader, self.builder);
-        let name = key.get_ref().as_ref();
-        self.note(&format!("hedge.{name}"), value);
-        self.builder = match name {
-            "after" if value.get_ref().as_str() == Some("p95") => {
-                let message = "after = \"p95\" is not supported yet; give a length of time".to_owned();
-                return Err(reader.error(value.span(), message));
+    fn limits(&mut self, table: &Section<'_>) {
+        let concurrency = table.count_or("concurrency", "auto");
+        self.set(concurrency, |to, most| {
+            to.concurrency(most.map_or(Concurrency::Auto, Concurrency::AtMost))
+        });
+        self.set(table.count("queue"), |to, n| to.queue(n));
+        self.set(table.count_wide("requests_per_minute"), |to, n| {
+            to.requests_per_minute(Some(n))
+        });
+        self.set(table.count_wide("tokens_per_minute"), |to, n| {
+            to.tokens_per_minute(Some(n))
+        });
+        self.set(table.count_wide("tokens_in_per_minute"), |to, n| {
+            to.tokens_in_per_minute(Some(n))
+        });
+        self.set(table.count_wide("tokens_out_per_minute"), |to, n| {
+            to.tokens_out_per_minute(Some(n))
+        });
+    }
+
+    fn hedge(&mut self, reader: &Reader<'_>, table: &Section<'_>) {
+        if let Some(Written { value, at, key }) = table.length_or("after", "p95") {
+            match value {
+                Some(length) => {
+                    self.edit(key, at.clone(), move |to| to.hedge_after(length));
+                    self.hedge_after = Some(Written {
+                        value: HedgeAfter::Fixed(length),
+                        at,
+                        key,
+                    });
+                }
+                None => {
+                    let missing = NO_LATENCIES;
+                    reader.later(
+                        Later {
+                            key,
+                            value: "p95",
+                            missing,
+                        },
+                        at.span.clone(),
+                    );
+                    self.hedge_after = Some(Written {
+                        value: HedgeAfter::P95,
+                        at,
+                        key,
+                    });
+                }
             }
-            "after" => builder.hedge_after(reader.length(value)?),
-            "at_most" => return Err(reader.not_yet(key)),
-            _ => return Err(reader.unknown_key(key, "[policy.hedge]", &HEDGE)),
-        };
-        Ok(())
+        }
+        self.hedge_at_most = table.decimal_narrow("at_most").or(self.hedge_at_most.take());
     }
 }
 
-fn tenths(reader: &Reader<'_>, value: &Value<'_>) -> Result<u32, ConfigError> {
-    narrow(reader, value, reader.decimal(value, 1, "a number")?)
+/// A key as the engine calls it.
+fn setting(key: &str) -> Option<&str> {
+    key.strip_prefix("policy.")
 }
 
-fn per_mille(reader: &Reader<'_>, value: &Value<'_>) -> Result<u32, ConfigError> {
-    narrow(reader, value, reader.decimal(value, 3, "a share such as 0.1")?)
+/// The other setting that an error is about.
+fn bound(error: &PolicyError) -> Option<&'static str> {
+    match error {
+        PolicyError::Above { bound, .. } => Some(bound),
+        PolicyError::WaitWithoutFloor => Some("budget.floor"),
+        _ => None,
+    }
 }
 
-fn narrow(reader: &Reader<'_>, value: &Value<'_>, wide: u64) -> Result<u32, ConfigError> {
-    u32::try_from(wide).map_err(|_| reader.error(value.span(), "this number is too large".to_owned()))
+impl fmt::Debug for Edit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} in line {}", self.key, self.at.line)
+    }
 }

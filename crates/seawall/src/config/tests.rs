@@ -1,11 +1,16 @@
+mod hostile;
+mod keys;
+mod page;
+mod whole;
+
 use super::*;
 use expect_test::{Expect, expect};
-use seawall_core::policy::{Jitter, LongHint, Mode, OnEmpty, OnOpen, Preset};
+use seawall_core::policy::{Concurrency, Jitter, LongHint, Mode, OnEmpty, OnOpen, Preset};
 use seawall_core::time::Duration;
 
 fn check_error(text: &str, expected: Expect) {
-    let error = read_policy("seawall.toml", text).expect_err("a file that cannot be right");
-    expected.assert_eq(&error.to_string());
+    let errors = read_policy("seawall.toml", text).expect_err("a file that cannot be right");
+    expected.assert_eq(&errors.to_string());
 }
 
 #[test]
@@ -46,6 +51,10 @@ fn every_key_reaches_the_policy() {
         [policy.limits]
         concurrency = 1_0
         queue = 99
+        requests_per_minute = 60
+        tokens_per_minute = 10_000
+        tokens_in_per_minute = 8_000
+        tokens_out_per_minute = 2_000
         [policy.hedge]
         after = "800ms"
     "#;
@@ -96,7 +105,16 @@ fn every_key_reaches_the_policy() {
     assert_eq!((breaker.probes(), breaker.probe_successes()), (2, 4));
     assert_eq!((breaker.on_open(), breaker.mode()), (OnOpen::Wait, Mode::Closed));
     let limits = policy.gate.limits();
-    assert_eq!((limits.concurrency(), limits.queue()), (Some(10), 99));
+    assert_eq!((limits.concurrency().at_most(), limits.queue()), (Some(10), 99));
+    let rates = limits.rates();
+    assert_eq!(
+        (rates.requests_per_minute(), rates.tokens_per_minute()),
+        (Some(60), Some(10_000))
+    );
+    assert_eq!(
+        (rates.tokens_in_per_minute(), rates.tokens_out_per_minute()),
+        (Some(8_000), Some(2_000))
+    );
     assert_eq!(
         call.hedge().map(|hedge| hedge.after()),
         Some(Duration::from_millis(800))
@@ -116,6 +134,8 @@ fn presets_and_absence_mean_what_they_say() {
         let text = format!("[policy]\npreset = \"{}\"", preset.name());
         assert_eq!(read_policy("f", &text), Ok(Policy::preset(preset)));
     }
+    let auto = read_policy("f", "policy.limits.concurrency = 'auto'").expect("a right file");
+    assert_eq!(auto.gate.limits().concurrency(), Concurrency::Auto);
     let off = read_policy("f", "policy = { budget = 'off', breaker = 'off' }").expect("a right file");
     assert_eq!((off.gate.budget(), off.gate.breaker()), (None, None));
 }
@@ -150,10 +170,16 @@ fn an_error_shows_the_place_and_the_nearest_word() {
     check_error(
         "[policy.backoff]\njitter = { half = 1 }\n",
         expect![[r#"
-        seawall.toml:2:12: unknown key `half` in jitter; known are proportional
-          |
-        2 | jitter = { half = 1 }
-          |            ^^^^"#]],
+            seawall.toml:2:10: [policy.backoff.jitter] has no `proportional`, which it must have
+              |
+            2 | jitter = { half = 1 }
+              |          ^^^^^^^^^^^^
+              = write proportional = 0.5
+
+            seawall.toml:2:12: unknown key `half` in [policy.backoff.jitter]; known are proportional
+              |
+            2 | jitter = { half = 1 }
+              |            ^^^^"#]],
     );
     check_error(
         "[policy.breaker]\nmode = 'shut'\n",
@@ -187,74 +213,83 @@ fn an_error_says_what_was_expected() {
     check_error(
         "[policy]\ndeadline = 30\n",
         expect![[r#"
-        seawall.toml:2:12: expected a length of time with its unit, such as "500ms" or "30s", found an integer
-          |
-        2 | deadline = 30
-          |            ^^"#]],
+            seawall.toml:2:12: expected a length of time with its unit, such as "500ms" or "30s", found an integer
+              |
+            2 | deadline = 30
+              |            ^^
+              = write it as in deadline = "120s""#]],
     );
     check_error(
         "[policy]\ndeadline = \"30\"\n",
         expect![[r#"
-        seawall.toml:2:12: "30": a length of time needs a unit: 500ms, 30s, 2m or 1h30m
-          |
-        2 | deadline = "30"
-          |            ^^^^"#]],
+            seawall.toml:2:12: "30": a length of time needs a unit: 500ms, 30s, 2m or 1h30m
+              |
+            2 | deadline = "30"
+              |            ^^^^
+              = write it as in deadline = "120s""#]],
     );
     check_error(
         "[policy]\nretries = -1\n",
         expect![[r#"
-        seawall.toml:2:11: expected a whole number, found -1
-          |
-        2 | retries = -1
-          |           ^^"#]],
+            seawall.toml:2:11: expected a whole number, found -1
+              |
+            2 | retries = -1
+              |           ^^
+              = write it as in retries = 3"#]],
     );
     check_error(
         "[policy]\nretries = 5000000000\n",
         expect![[r#"
-        seawall.toml:2:11: 5000000000 is too large
-          |
-        2 | retries = 5000000000
-          |           ^^^^^^^^^^"#]],
+            seawall.toml:2:11: retries is 5000000000; it may be 0 to 100
+              |
+            2 | retries = 5000000000
+              |           ^^^^^^^^^^
+              = the default is 5"#]],
     );
     check_error(
         "[policy]\nretries = \"3\"\n",
         expect![[r#"
-        seawall.toml:2:11: expected a whole number, found a string
-          |
-        2 | retries = "3"
-          |           ^^^"#]],
+            seawall.toml:2:11: expected a whole number, found a string
+              |
+            2 | retries = "3"
+              |           ^^^
+              = write it as in retries = 3"#]],
     );
     check_error(
         "[policy.backoff]\nfactor = 1.25\n",
         expect![[r#"
-        seawall.toml:2:10: expected a number with at most 1 decimal place, found 1.25
-          |
-        2 | factor = 1.25
-          |          ^^^^"#]],
+            seawall.toml:2:10: expected a number with at most 1 decimal place, found 1.25
+              |
+            2 | factor = 1.25
+              |          ^^^^
+              = write it as in factor = 2.0"#]],
     );
     check_error(
         "[policy.budget]\nratio = 1e-1\n",
         expect![[r#"
-        seawall.toml:2:9: expected a share such as 0.1 with at most 3 decimal places, found 1e-1
-          |
-        2 | ratio = 1e-1
-          |         ^^^^"#]],
+            seawall.toml:2:9: expected a share such as 0.1 with at most 3 decimal places, found 1e-1
+              |
+            2 | ratio = 1e-1
+              |         ^^^^
+              = write it as in ratio = 0.1"#]],
     );
     check_error(
         "[policy]\nbackoff = 3\n",
         expect![[r#"
-        seawall.toml:2:11: expected a table, found an integer
-          |
-        2 | backoff = 3
-          |           ^"#]],
+            seawall.toml:2:11: expected a table, found an integer
+              |
+            2 | backoff = 3
+              |           ^
+              = write [policy.backoff], and its keys below"#]],
     );
     check_error(
         "policy = 3\n",
         expect![[r#"
-        seawall.toml:1:10: expected a table, found an integer
-          |
-        1 | policy = 3
-          |          ^"#]],
+            seawall.toml:1:10: expected a table, found an integer
+              |
+            1 | policy = 3
+              |          ^
+              = write [policy], and its keys below"#]],
     );
     check_error(
         "[policy\n",
@@ -267,10 +302,11 @@ fn an_error_says_what_was_expected() {
     check_error(
         "[policy]\nretries = 1\nretries = 2\n",
         expect![[r#"
-        seawall.toml:3:1: duplicate key
-          |
-        3 | retries = 2
-          | ^^^^^^^"#]],
+            seawall.toml:3:1: duplicate key
+              |
+            3 | retries = 2
+              | ^^^^^^^
+              = a key stands in its table once, and a table in its file; join the two, or take one out"#]],
     );
 }
 
@@ -280,10 +316,11 @@ fn an_error_of_the_policy_stands_where_it_was_written() {
     check_error(
         "[policy]\nretries = 1000\n",
         expect![[r#"
-        seawall.toml:2:11: retries is 1000; it may be 0 to 100
-          |
-        2 | retries = 1000
-          |           ^^^^"#]],
+            seawall.toml:2:11: retries is 1000; it may be 0 to 100
+              |
+            2 | retries = 1000
+              |           ^^^^
+              = the default is 5"#]],
     );
     check_error(
         "[policy]\ndeadline = \"10s\"\n[policy.timeouts]\nfirst_byte = \"20s\"\n",
@@ -291,23 +328,26 @@ fn an_error_of_the_policy_stands_where_it_was_written() {
             seawall.toml:4:14: timeouts.first_byte is 20s, above deadline, which is 10s
               |
             4 | first_byte = "20s"
-              |              ^^^^^"#]],
+              |              ^^^^^
+              = deadline stands in line 2; change either"#]],
     );
     check_error(
         "[policy.backoff]\ncap = \"100ms\"\n",
         expect![[r#"
-        seawall.toml:2:7: backoff.base is 500ms, above backoff.cap, which is 100ms
-          |
-        2 | cap = "100ms"
-          |       ^^^^^^^"#]],
+            seawall.toml:2:7: backoff.base is 500ms, above backoff.cap, which is 100ms
+              |
+            2 | cap = "100ms"
+              |       ^^^^^^^
+              = backoff.base is the default; write both, or change this one"#]],
     );
     check_error(
         "[policy.budget]\nfloor = 0\non_empty = \"wait\"\n",
         expect![[r#"
-        seawall.toml:3:12: budget.on_empty is "wait" and budget.floor is 0: a call could wait for credit that never comes; set a floor or "stop"
-          |
-        3 | on_empty = "wait"
-          |            ^^^^^^"#]],
+            seawall.toml:3:12: budget.on_empty is "wait" and budget.floor is 0: a call could wait for credit that never comes; set a floor or "stop"
+              |
+            3 | on_empty = "wait"
+              |            ^^^^^^
+              = budget.floor stands in line 2; change either"#]],
     );
     check_error(
         "[policy]\npreset = \"batch\"\nbudget = { floor = 0 }\n",
@@ -315,7 +355,8 @@ fn an_error_of_the_policy_stands_where_it_was_written() {
             seawall.toml:3:20: budget.on_empty is "wait" and budget.floor is 0: a call could wait for credit that never comes; set a floor or "stop"
               |
             3 | budget = { floor = 0 }
-              |                    ^"#]],
+              |                    ^
+              = budget.on_empty is from the preset `batch`; write both, or change this one"#]],
     );
 }
 
@@ -325,33 +366,19 @@ fn what_is_not_there_yet_is_refused() {
     check_error(
         "[policy.breaker]\nramp = \"10s\"\n",
         expect![[r#"
-        seawall.toml:2:1: `ramp` is not supported yet; take it out
-          |
-        2 | ramp = "10s"
-          | ^^^^"#]],
-    );
-    check_error(
-        "[policy.limits]\nrequests_per_minute = 60\n",
-        expect![[r#"
-        seawall.toml:2:1: `requests_per_minute` is not supported yet; take it out
-          |
-        2 | requests_per_minute = 60
-          | ^^^^^^^^^^^^^^^^^^^"#]],
-    );
-    check_error(
-        "[policy.limits]\nconcurrency = \"auto\"\n",
-        expect![[r#"
-        seawall.toml:2:15: concurrency = "auto" is not supported yet; give a number
-          |
-        2 | concurrency = "auto"
-          |               ^^^^^^"#]],
+            seawall.toml:2:1: `policy.breaker.ramp` is not enforced yet: a breaker that closes admits everything at once
+              |
+            2 | ramp = "10s"
+              | ^^^^
+              = take it out to run without it"#]],
     );
     check_error(
         "[policy.hedge]\nafter = \"p95\"\n",
         expect![[r#"
-        seawall.toml:2:9: after = "p95" is not supported yet; give a length of time
-          |
-        2 | after = "p95"
-          |         ^^^^^"#]],
+            seawall.toml:2:9: `policy.hedge.after = "p95"` is not enforced yet: no latencies are kept to take it from
+              |
+            2 | after = "p95"
+              |         ^^^^^
+              = take it out to run without it"#]],
     );
 }

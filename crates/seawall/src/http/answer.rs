@@ -7,15 +7,16 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
+use http::StatusCode;
 use http::header::{CONNECTION, HeaderMap};
-use http::{Response, StatusCode};
-use hyper::body::{Body, Frame, Incoming, SizeHint};
+use http::response::Parts;
+use hyper::body::{Body, Frame, SizeHint};
 use seawall_core::facts::{self, BodyState, Broke};
 use seawall_core::time::{Duration, Instant};
 
 use super::broken::{Broken, Head};
-use super::conn::Conn;
 use super::limits::Timer;
+use super::line::{Keep, Line, Piece};
 use super::outgoing::ShownHeaders;
 use super::pool::Pool;
 use super::transport::Shared;
@@ -37,22 +38,20 @@ pub struct Answer {
 
 impl Answer {
     pub(super) fn new(
-        response: Response<Incoming>,
-        conn: Conn,
+        head: Parts,
+        line: Line,
         shared: &Shared,
         idle: Duration,
         total_by: Instant,
     ) -> Result<Self, Broken> {
-        let (head, incoming) = response.into_parts();
-        let declared_bytes = incoming.size_hint().lower();
-        if declared_bytes > shared.body_bytes_max {
-            return Err(too_long(&conn, 0, shared.body_bytes_max));
+        let size = line.size_hint();
+        if size.lower() > shared.body_bytes_max {
+            return Err(too_long(&line, 0, shared.body_bytes_max));
         }
-        let keep = Keep::after(head.status, &head.headers);
+        let keep = keep_after(head.status, &head.headers);
         let live = Live {
-            size: incoming.size_hint(),
-            incoming,
-            conn,
+            size,
+            line,
             keep,
             pool: Arc::downgrade(&shared.pool),
             clock: Arc::clone(&shared.clock),
@@ -63,7 +62,7 @@ impl Answer {
             bytes_max: shared.body_bytes_max,
         };
         // Without a body nobody may ever poll, and the connection would be lost for nothing.
-        let state = if live.incoming.is_end_stream() {
+        let state = if live.line.has_whole_answer() {
             live.release();
             State::Ended
         } else {
@@ -141,7 +140,7 @@ pub enum Hold {
 
 /// A body as it arrives: bytes unchanged, chunks merged where they are ready together.
 ///
-/// Dropping it before its end closes the connection. Also a [`hyper::body::Body`], so that a server can pass it on.
+/// Dropping it before its end closes the connection, or over HTTP/2 resets its stream. Also a [`hyper::body::Body`], so that a server can pass it on.
 pub struct AnswerBody {
     state: State,
     trailers: Option<HeaderMap>,
@@ -157,8 +156,7 @@ enum State {
 
 struct Live {
     size: SizeHint,
-    incoming: Incoming,
-    conn: Conn,
+    line: Line,
     keep: Keep,
     pool: Weak<Pool>,
     clock: Arc<dyn Clock>,
@@ -216,7 +214,7 @@ impl AnswerBody {
         match self.hold(bytes_max).await? {
             Hold::Whole(bytes) => Ok(bytes),
             Hold::More(_) => Err(match &self.state {
-                State::Live(live) => too_long(&live.conn, self.received_bytes, bytes_max as u64),
+                State::Live(live) => too_long(&live.line, self.received_bytes, bytes_max as u64),
                 State::Broke(broken) => broken.clone(),
                 State::Ended => Broken {
                     received_bytes: self.received_bytes,
@@ -326,32 +324,22 @@ impl Live {
         }
         let mut gathered = Gathered::default();
         let end = loop {
-            self.conn.drive(cx);
-            match Pin::new(&mut self.incoming).poll_frame(cx) {
-                Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
-                    Ok(data) => {
-                        *received_bytes += data.len() as u64;
-                        self.waits_since = None;
-                        gathered.add(data);
-                        if *received_bytes > self.bytes_max {
-                            break End::Broke(too_long(&self.conn, *received_bytes, self.bytes_max));
-                        }
-                        if gathered.len() >= MERGED_BYTES_MAX {
-                            break End::Not;
-                        }
+            match self.line.poll_piece(cx, *received_bytes) {
+                Poll::Ready(Piece::Data(data)) => {
+                    *received_bytes += data.len() as u64;
+                    self.waits_since = None;
+                    gathered.add(data);
+                    if *received_bytes > self.bytes_max {
+                        break End::Broke(too_long(&self.line, *received_bytes, self.bytes_max));
                     }
-                    Err(other) => {
-                        if let Ok(found) = other.into_trailers() {
-                            *trailers = Some(found);
-                        }
+                    if gathered.len() >= MERGED_BYTES_MAX {
+                        break End::Not;
                     }
-                },
-                Poll::Ready(Some(Err(error))) => {
-                    break End::Broke(Broken::from_body(&error, &self.conn, *received_bytes));
                 }
-                Poll::Ready(None) => break End::Whole,
+                Poll::Ready(Piece::Trailers(found)) => *trailers = Some(found),
+                Poll::Ready(Piece::Broke(broken)) => break End::Broke(broken),
+                Poll::Ready(Piece::End) => break End::Whole,
                 Poll::Pending if gathered.len() > 0 => break End::Not,
-                Poll::Pending if self.conn.has_ended() => break End::Broke(self.cut(*received_bytes)),
                 Poll::Pending => break End::Broke(ready!(self.poll_late(cx, *received_bytes))),
             }
         };
@@ -368,7 +356,8 @@ impl Live {
     }
 
     fn late(&self, received_bytes: u64) -> Broken {
-        let place = self.conn.place();
+        self.line.was_late();
+        let place = self.line.place();
         let (broke, detail) = if self.clock.now() >= self.total_by {
             let detail =
                 format!("{place} had sent {received_bytes} bytes of the body when the total limit passed");
@@ -378,55 +367,34 @@ impl Live {
             let detail = format!("{place} was silent for {idle} after {received_bytes} bytes of the body");
             (Broke::Idle, detail)
         };
-        Broken::inside(broke, BodyState::WellFormed, &self.conn, received_bytes, detail)
-    }
-
-    fn cut(&self, received_bytes: u64) -> Broken {
-        let detail = format!("the connection to {} ended inside the body", self.conn.place());
         Broken::inside(
-            Broke::Closed,
-            BodyState::Truncated,
-            &self.conn,
+            broke,
+            BodyState::WellFormed,
+            self.line.sent_bytes(),
             received_bytes,
             detail,
         )
     }
 
     /// Hands the connection back after a whole answer, or closes it.
-    fn release(mut self) {
-        let Keep::For(server_keeps_for) = self.keep else {
-            return;
-        };
-        if let Some(pool) = self.pool.upgrade()
-            && self.conn.settles()
-        {
-            pool.keep(self.conn, server_keeps_for, self.clock.now());
-        }
+    fn release(self) {
+        self.line.release(self.keep, &self.pool, self.clock.now());
     }
 }
 
 /// Whether a connection may serve again after this answer.
-#[derive(Clone, Copy)]
-enum Keep {
-    /// It may, for as long as the server said, if it said.
-    For(Option<Duration>),
-    Never,
-}
-
-impl Keep {
-    fn after(status: StatusCode, headers: &HeaderMap) -> Self {
-        let poisoned = [StatusCode::REQUEST_TIMEOUT, StatusCode::SWITCHING_PROTOCOLS].contains(&status);
-        let closes = headers.get_all(CONNECTION).iter().any(|value| {
-            value
-                .as_bytes()
-                .split(|byte| *byte == b',')
-                .any(|option| option.trim_ascii().eq_ignore_ascii_case(b"close"))
-        });
-        if poisoned || closes {
-            return Self::Never;
-        }
-        Self::For(keep_alive_timeout(headers))
+fn keep_after(status: StatusCode, headers: &HeaderMap) -> Keep {
+    let poisoned = [StatusCode::REQUEST_TIMEOUT, StatusCode::SWITCHING_PROTOCOLS].contains(&status);
+    let closes = headers.get_all(CONNECTION).iter().any(|value| {
+        value
+            .as_bytes()
+            .split(|byte| *byte == b',')
+            .any(|option| option.trim_ascii().eq_ignore_ascii_case(b"close"))
+    });
+    if poisoned || closes {
+        return Keep::Never;
     }
+    Keep::For(keep_alive_timeout(headers))
 }
 
 /// The `timeout` of a `Keep-Alive` header, in whole seconds.
@@ -483,11 +451,11 @@ impl Gathered {
     }
 }
 
-fn too_long(conn: &Conn, received_bytes: u64, bytes_max: u64) -> Broken {
+fn too_long(line: &Line, received_bytes: u64, bytes_max: u64) -> Broken {
     Broken::inside(
         Broke::Protocol,
         BodyState::WellFormed,
-        conn,
+        line.sent_bytes(),
         received_bytes,
         longer_than(bytes_max),
     )

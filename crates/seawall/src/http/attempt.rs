@@ -4,10 +4,17 @@
 //! |--------------------------------------------------|-----------------------------------|------|
 //! | a kept-alive connection died, nothing had left   | on a new connection               | no: it is the first send |
 //! | a kept-alive connection died, no byte had come   | once, if [`Resend::StaleOnce`]    | yes  |
+//! | a shared connection said goodbye (GOAWAY without an error), our stream above its last | once, on a newer connection | yes |
 //! | 421 or 425                                       | once, on a new connection         | yes  |
 //! | anything else                                    | never                             |      |
 //!
-//! Why "no byte had come" needs leave: the server may have acted and died before it answered (RFC 9110 9.2.2).
+//! Why "no byte had come" needs leave: the server may have acted and died before it answered (RFC 9110 9.2.2). Above a
+//! GOAWAY's last stream it says itself that it did not (RFC 9113 6.8), so that needs none. A stream that was refused
+//! was not looked at either, but by a server that has too much to do: the engine waits before it asks again.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::Poll;
 
 use http::StatusCode;
 use seawall_core::facts::Broke;
@@ -15,10 +22,11 @@ use seawall_core::time::{Duration, Instant};
 
 use super::answer::Answer;
 use super::broken::Broken;
-use super::conn::{Conn, Exchange};
-use super::connect::connect;
+use super::connect::{Opened, connect};
 use super::limits::{AttemptLimits, Late, within};
-use super::outgoing::{Outgoing, Target};
+use super::line::{Line, Met, Source};
+use super::outgoing::{Outgoing, Place};
+use super::pool::Taken;
 use super::transport::Transport;
 
 /// Whether a request may go out again, inside the attempt, when a kept-alive connection dies under it (rule D5).
@@ -37,7 +45,7 @@ pub enum Connected {
     No,
     /// It was opened for this attempt.
     Fresh,
-    /// It was kept from an earlier attempt.
+    /// It was kept from an earlier attempt, or is shared with another.
     Reused,
 }
 
@@ -58,8 +66,9 @@ impl Transport {
     /// Sends `out` once and waits for the head of the answer.
     ///
     /// Any status is an [`Answer`]; redirects are not followed, and bodies are not decoded. Dropping the future, or
-    /// later the answer, closes the connection at once. After a 408 or a break the connection is never used again,
-    /// and after a 408 no other idle one to that place either, so that a retry meets a new one.
+    /// later the answer, closes the connection at once, or over HTTP/2 resets its stream. After a 408 or a break the
+    /// connection is never used again, and after a 408 no other idle one to that place either, so that a retry meets a
+    /// new one. A shared connection goes on after the break of a stream, unless it was silent all the while.
     pub async fn attempt(&self, out: &Outgoing, limits: &AttemptLimits, resend: Resend) -> Attempted {
         self.attempt_telling(out, limits, resend, || {}).await
     }
@@ -75,6 +84,7 @@ impl Transport {
     ) -> Attempted {
         let mut told = Told {
             resent: false,
+            moved: false,
             connected: Connected::No,
             first_byte: None,
         };
@@ -104,77 +114,99 @@ impl Transport {
         let mut source = Source::KeptOrNew;
         loop {
             let by = first_byte_by.unwrap_or(total_by);
-            let mut conn = self.connection(&target, limits, by, source, told).await?;
+            let mut line = self.line(&target.place, limits, by, source, told).await?;
             let began = clock.now();
             let head_by = *first_byte_by.get_or_insert(total_by.min(began.after(limits.first_byte)));
             leaving();
-            let sent = within(clock, head_by, conn.exchange(out.request(&target))).await;
-            let again = match sent {
-                Ok(Exchange::Head(response)) => {
+            let again = match within(clock, head_by, line.exchange(out, &target)).await {
+                Ok(Met::Head(head)) => {
                     told.first_byte = Some(clock.now().since(began));
-                    let status = response.status();
-                    if wants_another_connection(status) && !told.resent {
+                    if wants_another_connection(head.status) && told.sends_left() {
                         Again::Told
                     } else {
-                        if status == StatusCode::REQUEST_TIMEOUT {
+                        if head.status == StatusCode::REQUEST_TIMEOUT {
                             self.shared.pool.forget(&target.place);
                         }
-                        return Answer::new(response, conn, &self.shared, limits.idle, total_by);
+                        return Answer::new(head, line, &self.shared, limits.idle, total_by);
                     }
                 }
-                Ok(Exchange::NeverSent(error)) => Again::after_nothing_left(&error, &conn)?,
-                Ok(Exchange::Broke(error)) => {
-                    Again::after_break(Broken::from_exchange(&error, &conn), resend)?
-                }
-                Ok(Exchange::Silent) => Again::after_break(Broken::silent(&conn), resend)?,
-                Err(Late) => return Err(late_head(&conn, limits, head_by, total_by)),
+                Ok(Met::NeverSent(broken)) => Again::after_nothing_left(broken, &line, told)?,
+                Ok(Met::TurnedAway(broken)) => Again::after_turned_away(broken, &line, told)?,
+                Ok(Met::Broke(broken)) => Again::after_break(broken, resend, told)?,
+                Err(Late) => return Err(late_head(&line, limits, head_by, total_by)),
             };
             match again {
                 Again::Told => told.resent = true,
-                Again::Untold => {}
+                Again::Untold => told.moved = true,
             }
             // Whatever ended one kept-alive connection may have ended them all, and a new one ends the doubt.
-            source = Source::New;
+            source = line.elsewhere();
         }
     }
 
-    async fn connection(
+    /// A line to `place`: one that is there, one that somebody else is opening, or a new one.
+    async fn line(
         &self,
-        target: &Target,
+        place: &Arc<Place>,
         limits: &AttemptLimits,
         by: Instant,
         source: Source,
         told: &mut Told,
-    ) -> Result<Conn, Broken> {
-        let now = self.shared.clock.now();
-        let kept = match source {
-            Source::KeptOrNew => self.shared.pool.take(&target.place, now),
-            Source::New => None,
-        };
-        if let Some(conn) = kept {
-            told.connected = Connected::Reused;
-            return Ok(conn);
-        }
+    ) -> Result<Line, Broken> {
+        let shared = &*self.shared;
+        let began = shared.clock.now();
+        let connect_by = by.min(began.after(limits.connect));
         told.connected = Connected::No;
-        let connect_by = by.min(now.after(limits.connect));
-        let conn = connect(&self.shared, &target.place, connect_by, connect_by.since(now)).await?;
-        told.connected = Connected::Fresh;
-        Ok(conn)
+        if shared.pool.is_due(began) {
+            // A runtime that slept, as it does for callers who block on one call at a time, has not heard of closes.
+            // Its turn comes before a kept connection is trusted.
+            a_turn().await;
+        }
+        loop {
+            match shared.pool.take(place, source, &shared.clock) {
+                Taken::Line(line) => {
+                    told.connected = Connected::Reused;
+                    return Ok(line);
+                }
+                Taken::Wait(dial) => match within(&*shared.clock, connect_by, dial.over()).await {
+                    Ok(over) => over?,
+                    Err(Late) => return Err(late_dial(place, connect_by.since(began))),
+                },
+                Taken::Dial(dialing) => {
+                    let opened = connect(shared, place, connect_by, connect_by.since(began)).await;
+                    let line = match opened {
+                        Ok(Opened::One(conn)) => {
+                            dialing.keeps(shared.clock.now());
+                            Line::One(conn)
+                        }
+                        Ok(Opened::Two(link)) => Line::Two(Box::new(dialing.shares(link, &shared.clock))),
+                        Err(broken) => {
+                            dialing.broke(&broken);
+                            return Err(broken);
+                        }
+                    };
+                    told.connected = Connected::Fresh;
+                    return Ok(line);
+                }
+            }
+        }
     }
 }
 
 /// What an attempt tells beside its result.
 struct Told {
     resent: bool,
+    /// Whether a send that never left was made again elsewhere.
+    moved: bool,
     connected: Connected,
     first_byte: Option<Duration>,
 }
 
-/// Where a connection may come from.
-#[derive(Clone, Copy)]
-enum Source {
-    KeptOrNew,
-    New,
+impl Told {
+    /// Whether the one re-send is still to be had.
+    fn sends_left(&self) -> bool {
+        !self.resent
+    }
 }
 
 /// Leave to send again.
@@ -186,21 +218,45 @@ enum Again {
 }
 
 impl Again {
-    fn after_nothing_left(error: &hyper::Error, conn: &Conn) -> Result<Self, Broken> {
-        if conn.reused() {
+    // Once: a server that closes each connection before anything leaves would keep the attempt going for ever.
+    fn after_nothing_left(broken: Broken, line: &Line, told: &Told) -> Result<Self, Broken> {
+        if line.reused() && !told.moved {
             Ok(Self::Untold)
         } else {
-            Err(Broken::from_exchange(error, conn))
+            Err(broken)
         }
     }
 
-    // Once at most without counting: after it the connection is new, and a new one is never stale.
-    fn after_break(broken: Broken, resend: Resend) -> Result<Self, Broken> {
+    // Whatever a repeat may do: the server's word is that there is nothing to repeat. On a new connection it has no
+    // reason to say goodbye, and the engine waits before it asks again.
+    fn after_turned_away(broken: Broken, line: &Line, told: &Told) -> Result<Self, Broken> {
+        if line.reused() && told.sends_left() {
+            Ok(Self::Told)
+        } else {
+            Err(broken)
+        }
+    }
+
+    fn after_break(broken: Broken, resend: Resend, told: &Told) -> Result<Self, Broken> {
         match resend {
-            Resend::StaleOnce if broken.broke == Broke::ReusedClosed => Ok(Self::Told),
+            Resend::StaleOnce if broken.broke == Broke::ReusedClosed && told.sends_left() => Ok(Self::Told),
             Resend::StaleOnce | Resend::Never => Err(broken),
         }
     }
+}
+
+/// Lets whoever runs this task look at its sockets. Not tokio's own `yield_now`: in a call that blocks inside a task that
+/// waits for the runtime whose very thread is blocked.
+async fn a_turn() {
+    let mut given = false;
+    poll_fn(|cx| {
+        if std::mem::replace(&mut given, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 /// Whether the status asks for the same request on another connection (RFC 9110 15.5.20, RFC 8470 5.2).
@@ -208,15 +264,24 @@ fn wants_another_connection(status: StatusCode) -> bool {
     status == StatusCode::MISDIRECTED_REQUEST || status == StatusCode::TOO_EARLY
 }
 
-fn late_head(conn: &Conn, limits: &AttemptLimits, head_by: Instant, total_by: Instant) -> Broken {
+fn late_head(line: &Line, limits: &AttemptLimits, head_by: Instant, total_by: Instant) -> Broken {
+    line.was_late();
     let limit = match limits.total {
         Some(total) if head_by == total_by => total,
         Some(_) | None => limits.first_byte,
     };
     let detail = format!(
         "{} sent no whole head within {}",
-        conn.place(),
+        line.place(),
         limit.up_to_millis()
     );
-    Broken::headless(Broke::Timeout, conn, detail)
+    Broken::headless(Broke::Timeout, line.sent_bytes(), detail)
+}
+
+fn late_dial(place: &Place, limit: Duration) -> Broken {
+    let detail = format!(
+        "the connection to {place} that another attempt was opening took longer than {}",
+        limit.up_to_millis()
+    );
+    Broken::unsent(Broke::ConnectTimeout, detail)
 }

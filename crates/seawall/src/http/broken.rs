@@ -24,8 +24,8 @@ pub struct Broken {
     pub detail: String,
     /// The head of the answer, where one had come and [`Answer::collect`](super::Answer::collect) met the break.
     pub head: Option<Box<Head>>,
-    /// Bytes of the request that had been handed to the socket (under TLS: to the TLS layer) in the last send.
-    /// Zero proves that the server saw nothing of it.
+    /// Bytes of the request that had been handed to the socket (under TLS: to the TLS layer) in the last send; over
+    /// HTTP/2 those of the requests beside it too. Zero proves that the server saw nothing of it.
     pub sent_bytes: u64,
     /// Bytes of the answer's body that had come.
     pub received_bytes: u64,
@@ -72,9 +72,9 @@ impl Broken {
     }
 
     /// A break between sending and a whole head.
-    pub(super) fn headless(broke: Broke, conn: &Conn, detail: String) -> Self {
+    pub(super) fn headless(broke: Broke, sent_bytes: u64, detail: String) -> Self {
         Self {
-            sent_bytes: conn.sent_bytes(),
+            sent_bytes,
             ..Self::unsent(broke, detail)
         }
     }
@@ -117,7 +117,7 @@ impl Broken {
                 format!("{place} closed the connection before a whole head"),
             )
         };
-        Self::headless(broke, conn, detail)
+        Self::headless(broke, conn.sent_bytes(), detail)
     }
 
     /// What hyper's error means inside a body.
@@ -136,7 +136,7 @@ impl Broken {
             let detail = format!("{place} closed the connection after {received_bytes} bytes of the body");
             (Broke::Closed, BodyState::Truncated, detail)
         };
-        Self::inside(broke, body, conn, received_bytes, detail)
+        Self::inside(broke, body, conn.sent_bytes(), received_bytes, detail)
     }
 
     /// The connection ended under the exchange, and nothing more is known.
@@ -148,7 +148,7 @@ impl Broken {
         };
         Self::headless(
             broke,
-            conn,
+            conn.sent_bytes(),
             format!("the connection to {} ended before a whole head", conn.place()),
         )
     }
@@ -157,14 +157,14 @@ impl Broken {
     pub(super) fn inside(
         broke: Broke,
         body: BodyState,
-        conn: &Conn,
+        sent_bytes: u64,
         received_bytes: u64,
         detail: String,
     ) -> Self {
         Self {
             body,
             received_bytes,
-            ..Self::headless(broke, conn, detail)
+            ..Self::headless(broke, sent_bytes, detail)
         }
     }
 }
@@ -176,7 +176,7 @@ impl From<RequestError> for Broken {
 }
 
 /// Whether bytes came that HTTP, or TLS under it, forbids.
-fn is_malformed(error: &hyper::Error) -> bool {
+pub(super) fn is_malformed(error: &(dyn StdError + 'static)) -> bool {
     match io_kind(error) {
         Some(io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput) => true,
         Some(_) | None => false,

@@ -1,30 +1,30 @@
-//! One connection, driven by whoever holds it: no task, so nothing outlives its holder.
+//! One HTTP/1.1 connection, driven by whoever holds it: no task, so nothing outlives its holder.
 
 use std::future::poll_fn;
-use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::Request;
 use http_body_util::Full;
-use hyper::body::Incoming;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::client::conn::http1::{Builder, Connection, SendRequest};
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
-use tokio_rustls::client::TlsStream;
+use seawall_core::facts::{BodyState, Broke};
 
+use super::broken::Broken;
+use super::line::{Met, Piece};
 use super::outgoing::Place;
+use super::socket::{Meter, Socket, Stream};
 
 /// How often a connection is driven, at most, to become idle after its answer's last byte.
 const SETTLING_TURNS: u32 = 4;
 
 /// An open connection with its HTTP/1.1 state.
 pub(super) struct Conn {
-    // Dropped before the connection, which then sees that no request can come.
+    // Dropped before the connection, which then sees that nobody reads on and no request can come.
+    answer: Option<Incoming>,
     sender: SendRequest<Full<Bytes>>,
     connection: Connection<TokioIo<Socket>, Full<Bytes>>,
     meter: Arc<Meter>,
@@ -35,18 +35,6 @@ pub(super) struct Conn {
     answered_before: u64,
 }
 
-/// How one send over a connection ended.
-pub(super) enum Exchange {
-    /// The head came.
-    Head(Response<Incoming>),
-    /// Not one byte of the request left: sending it elsewhere is a first send.
-    NeverSent(hyper::Error),
-    /// The connection broke when some of the request may have left.
-    Broke(hyper::Error),
-    /// The connection ended, and hyper said nothing about the request.
-    Silent,
-}
-
 impl Conn {
     /// Sets up HTTP/1.1 on an open socket. Sends nothing.
     pub(super) async fn new(
@@ -54,13 +42,11 @@ impl Conn {
         place: Arc<Place>,
         http1: &Builder,
     ) -> Result<Self, hyper::Error> {
-        let meter = Arc::new(Meter::default());
-        let socket = Socket {
-            stream,
-            meter: Arc::clone(&meter),
-        };
+        let socket = Socket::new(stream);
+        let meter = socket.meter();
         let (sender, connection) = http1.handshake(TokioIo::new(socket)).await?;
         Ok(Self {
+            answer: None,
             sender,
             connection,
             meter,
@@ -73,10 +59,10 @@ impl Conn {
     }
 
     /// Sends one request and waits for the head of its answer.
-    pub(super) async fn exchange(&mut self, request: Request<Full<Bytes>>) -> Exchange {
+    pub(super) async fn exchange(&mut self, request: Request<Full<Bytes>>) -> Met {
         self.sends += 1;
-        self.sent_before = self.meter.written.load(Ordering::Relaxed);
-        self.answered_before = self.meter.read.load(Ordering::Relaxed);
+        self.sent_before = self.meter.written_bytes();
+        self.answered_before = self.meter.read_bytes();
         let mut answer = pin!(self.sender.try_send_request(request));
         let ended = &mut self.ended;
         let connection = &mut self.connection;
@@ -91,16 +77,56 @@ impl Conn {
         })
         .await;
         match met {
-            Some(Ok(response)) => Exchange::Head(response),
-            Some(Err(error)) if self.sent_bytes() == 0 => Exchange::NeverSent(error.into_error()),
-            Some(Err(error)) => Exchange::Broke(error.into_error()),
-            None => Exchange::Silent,
+            Some(Ok(response)) => {
+                let (head, answer) = response.into_parts();
+                self.answer = Some(answer);
+                Met::Head(head)
+            }
+            Some(Err(error)) => {
+                let broken = Broken::from_exchange(&error.into_error(), self);
+                if self.sent_bytes() == 0 {
+                    Met::NeverSent(broken)
+                } else {
+                    Met::Broke(broken)
+                }
+            }
+            None => Met::Broke(Broken::silent(self)),
         }
     }
 
-    /// Moves bytes between the socket and the exchange under way.
-    pub(super) fn drive(&mut self, cx: &mut Context<'_>) {
-        drive(&mut self.connection, &mut self.ended, cx);
+    /// The next piece of the answer's body.
+    pub(super) fn poll_piece(&mut self, cx: &mut Context<'_>, received_bytes: u64) -> Poll<Piece> {
+        loop {
+            drive(&mut self.connection, &mut self.ended, cx);
+            let Some(answer) = &mut self.answer else {
+                return Poll::Ready(Piece::End);
+            };
+            let piece = match Pin::new(answer).poll_frame(cx) {
+                Poll::Ready(Some(Ok(frame))) => match frame.into_data().map_err(Frame::into_trailers) {
+                    Ok(data) => Piece::Data(data),
+                    Err(Ok(trailers)) => Piece::Trailers(trailers),
+                    Err(Err(_)) => continue,
+                },
+                Poll::Ready(Some(Err(error))) => {
+                    Piece::Broke(Broken::from_body(&error, self, received_bytes))
+                }
+                Poll::Ready(None) => Piece::End,
+                Poll::Pending if self.ended => Piece::Broke(self.cut(received_bytes)),
+                Poll::Pending => return Poll::Pending,
+            };
+            return Poll::Ready(piece);
+        }
+    }
+
+    /// Whether the answer has no body, or none any more.
+    pub(super) fn has_whole_answer(&self) -> bool {
+        self.answer.as_ref().is_none_or(Body::is_end_stream)
+    }
+
+    pub(super) fn size_hint(&self) -> SizeHint {
+        self.answer
+            .as_ref()
+            .map_or_else(SizeHint::default, Body::size_hint)
     }
 
     /// Whether the connection is open and idle, as one look at its socket tells.
@@ -116,6 +142,7 @@ impl Conn {
 
     /// Whether the connection became idle after a whole answer, so that another request can use it.
     pub(super) fn settles(&mut self) -> bool {
+        self.answer = None;
         (0..SETTLING_TURNS).any(|_| self.is_idle())
     }
 
@@ -129,21 +156,32 @@ impl Conn {
     }
 
     pub(super) fn was_reset(&self) -> bool {
-        self.meter.reset.load(Ordering::Relaxed)
+        self.meter.was_reset()
     }
 
     /// Bytes of the last request that reached the socket.
     pub(super) fn sent_bytes(&self) -> u64 {
-        self.meter.written.load(Ordering::Relaxed) - self.sent_before
+        self.meter.written_bytes() - self.sent_before
     }
 
     /// Bytes, heads included, that came since the last request was sent.
     pub(super) fn answer_bytes(&self) -> u64 {
-        self.meter.read.load(Ordering::Relaxed) - self.answered_before
+        self.meter.read_bytes() - self.answered_before
     }
 
     pub(super) fn place(&self) -> &Arc<Place> {
         &self.place
+    }
+
+    fn cut(&self, received_bytes: u64) -> Broken {
+        let detail = format!("the connection to {} ended inside the body", self.place);
+        Broken::inside(
+            Broke::Closed,
+            BodyState::Truncated,
+            self.sent_bytes(),
+            received_bytes,
+            detail,
+        )
     }
 }
 
@@ -155,131 +193,6 @@ fn drive(connection: &mut Connection<TokioIo<Socket>, Full<Bytes>>, ended: &mut 
         // An error that belongs to an exchange is told by that exchange; an idle connection's is no one's.
         Poll::Ready(Ok(()) | Err(_)) => *ended = true,
         Poll::Pending => {}
-    }
-}
-
-/// What has passed through a socket. Shared with hyper, which owns the socket and keeps such things to itself.
-#[derive(Default)]
-struct Meter {
-    read: AtomicU64,
-    written: AtomicU64,
-    reset: AtomicBool,
-}
-
-impl Meter {
-    /// Counts what was written. Once the peer takes no more, the rest is thrown away without an error: an answer may
-    /// be on its way (a 413 before the end of the upload), and hyper would drop it for the write's sake. The read
-    /// side tells the end.
-    fn written(&self, met: Poll<io::Result<usize>>, offered: usize) -> Poll<io::Result<usize>> {
-        match met {
-            Poll::Ready(Ok(bytes)) => {
-                self.written.fetch_add(bytes as u64, Ordering::Relaxed);
-                met
-            }
-            Poll::Ready(Err(error)) if self.notes_reset(&error) => Poll::Ready(Ok(offered)),
-            Poll::Ready(Err(_)) | Poll::Pending => met,
-        }
-    }
-
-    fn flushed(&self, met: Poll<io::Result<()>>) -> Poll<io::Result<()>> {
-        match met {
-            Poll::Ready(Err(error)) if self.notes_reset(&error) => Poll::Ready(Ok(())),
-            Poll::Ready(Ok(()) | Err(_)) | Poll::Pending => met,
-        }
-    }
-
-    fn came(&self, met: &Poll<io::Result<()>>, bytes: usize) {
-        self.read.fetch_add(bytes as u64, Ordering::Relaxed);
-        if let Poll::Ready(Err(error)) = met {
-            self.notes_reset(error);
-        }
-    }
-
-    /// Whether the error says that the peer is gone; kept, because hyper's own error may not say it.
-    fn notes_reset(&self, error: &io::Error) -> bool {
-        let gone = [
-            io::ErrorKind::ConnectionReset,
-            io::ErrorKind::ConnectionAborted,
-            io::ErrorKind::BrokenPipe,
-        ]
-        .contains(&error.kind());
-        if gone {
-            self.reset.store(true, Ordering::Relaxed);
-        }
-        gone
-    }
-}
-
-/// A stream that counts.
-struct Socket {
-    stream: Stream,
-    meter: Arc<Meter>,
-}
-
-/// A plain or an encrypted stream.
-pub(super) enum Stream {
-    Plain(TcpStream),
-    Tls(Box<TlsStream<TcpStream>>),
-}
-
-impl AsyncRead for Socket {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buf.filled().len();
-        let met = match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
-            Stream::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
-        };
-        let came = buf.filled().len() - before;
-        self.meter.came(&met, came);
-        met
-    }
-}
-
-impl AsyncWrite for Socket {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        let met = match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
-            Stream::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
-        };
-        self.meter.written(met, buf.len())
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let met = match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
-            Stream::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
-        };
-        self.meter.written(met, bufs.iter().map(|buf| buf.len()).sum())
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        match &self.stream {
-            Stream::Plain(stream) => stream.is_write_vectored(),
-            Stream::Tls(stream) => stream.is_write_vectored(),
-        }
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let met = match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_flush(cx),
-            Stream::Tls(stream) => Pin::new(stream).poll_flush(cx),
-        };
-        self.meter.flushed(met)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
-            Stream::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
-        }
     }
 }
 

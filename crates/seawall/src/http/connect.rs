@@ -1,4 +1,4 @@
-//! From a place to an open connection: name, address, TLS.
+//! From a place to an open connection: name, address, TLS, and the HTTP that it picks.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -9,20 +9,29 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::broken::{Broken, chain};
-use super::conn::{Conn, Stream};
+use super::conn::Conn;
+use super::http2::Link;
 use super::limits::{Late, within};
 use super::outgoing::{Place, Protocol};
+use super::socket::Stream;
 use super::tls;
 use super::transport::Shared;
+use super::versions::Versions;
 use crate::clock::Clock;
+
+/// A connection that is open.
+pub(super) enum Opened {
+    One(Box<Conn>),
+    Two(Link),
+}
 
 /// Opens a connection to `place` by `by`. `limit` is the length that `by` came from, for the message.
 pub(super) async fn connect(
     shared: &Shared,
-    place: &Place,
+    place: &Arc<Place>,
     by: Instant,
     limit: Duration,
-) -> Result<Conn, Broken> {
+) -> Result<Opened, Broken> {
     let clock = &*shared.clock;
     let name = match place.protocol {
         Protocol::Plain => None,
@@ -32,9 +41,12 @@ pub(super) async fn connect(
         let detail = format!("{what} {place} took longer than {}", limit.up_to_millis());
         Broken::unsent(Broke::ConnectTimeout, detail)
     };
-    let addresses = match within(clock, by, resolve(place)).await {
-        Ok(found) => found?,
-        Err(Late) => return Err(late("finding the address of")),
+    let addresses = match shared.addresses.get(&place.host) {
+        Some(address) => vec![*address],
+        None => match within(clock, by, resolve(place)).await {
+            Ok(found) => found?,
+            Err(Late) => return Err(late("finding the address of")),
+        },
     };
     let tcp = open(clock, place, &addresses, by, &late).await?;
     // Nagle's wait for more bytes costs a round trip on every small request.
@@ -44,12 +56,15 @@ pub(super) async fn connect(
             format!("the connection to {place} failed: {error}"),
         )
     })?;
-    let stream = match name {
-        None => Stream::Plain(tcp),
+    let (stream, picked_http2) = match name {
+        None => (Stream::Plain(tcp), false),
         Some(name) => {
-            let connector = TlsConnector::from(Arc::clone(&shared.tls));
+            let connector = TlsConnector::from(Arc::clone(shared.tls.of(place.versions)));
             match within(clock, by, connector.connect(name, tcp)).await {
-                Ok(Ok(stream)) => Stream::Tls(Box::new(stream)),
+                Ok(Ok(stream)) => {
+                    let picked_http2 = tls::picked_http2(&stream);
+                    (Stream::Tls(Box::new(stream)), picked_http2)
+                }
                 Ok(Err(error)) => {
                     let detail = format!("the TLS handshake with {place} failed: {}", chain(&error));
                     return Err(Broken::unsent(tls::broke(&error), detail));
@@ -58,8 +73,15 @@ pub(super) async fn connect(
             }
         }
     };
-    Conn::new(stream, Arc::new(place.clone()), &shared.http1)
-        .await
+    let place = Arc::clone(place);
+    if picked_http2 || place.versions == Versions::Http2PriorKnowledge {
+        return match within(clock, by, Link::open(stream, place, &shared.http2, &shared.clock)).await {
+            Ok(opened) => opened.map(Opened::Two),
+            Err(Late) => Err(late("the HTTP/2 settings of")),
+        };
+    }
+    let conn = Conn::new(stream, Arc::clone(&place), &shared.http1).await;
+    conn.map(|conn| Opened::One(Box::new(conn)))
         .map_err(|error| Broken::unsent(Broke::Closed, format!("{place}: {}", chain(&error))))
 }
 

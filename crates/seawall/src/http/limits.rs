@@ -11,7 +11,8 @@ use crate::clock::{Clock, Sleep};
 /// How long each phase of one attempt may take (rule F2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AttemptLimits {
-    /// Name, connection and TLS handshake together, over all addresses of the name.
+    /// Name, connection, TLS handshake and an HTTP/2 server's settings together, over all addresses of the name; also
+    /// the wait for a connection that another attempt opens.
     pub connect: Duration,
     /// From the start of sending to the whole head of the answer. A re-send (rule D5) does not begin it anew.
     pub first_byte: Duration,
@@ -23,7 +24,7 @@ pub struct AttemptLimits {
 
 /// A phase's limit passed before the phase ended.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Late;
+pub(crate) struct Late;
 
 /// A timer that costs nothing until something is in fact waited for.
 #[derive(Default)]
@@ -50,7 +51,7 @@ impl Timer {
 }
 
 /// Runs `phase` until it ends or the clock reaches `by`. The phase is asked first: what is ready is never late.
-pub(super) async fn within<F: Future>(clock: &dyn Clock, by: Instant, phase: F) -> Result<F::Output, Late> {
+pub(crate) async fn within<F: Future>(clock: &dyn Clock, by: Instant, phase: F) -> Result<F::Output, Late> {
     let mut phase = pin!(phase);
     let mut timer = Timer::default();
     poll_fn(|cx| match phase.as_mut().poll(cx) {

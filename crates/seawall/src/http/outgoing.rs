@@ -1,12 +1,16 @@
 //! What one attempt sends, and the secrets in it.
 
 use std::fmt;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::uri::{PathAndQuery, Scheme};
 use http::{Method, Request, Uri};
 use http_body_util::Full;
+use seawall_core::profile::Provider;
+
+use super::versions::Versions;
 
 /// Headers whose values are never printed, whether or not they are marked as sensitive (rule M3).
 const SECRET_HEADERS: [&str; 8] = [
@@ -18,6 +22,16 @@ const SECRET_HEADERS: [&str; 8] = [
     "x-amz-security-token",
     "x-api-key",
     "x-goog-api-key",
+];
+
+/// Headers about an HTTP/1.1 connection, which no HTTP/2 request may have (RFC 9113 8.2.2).
+const HOP_HEADERS: [&str; 6] = [
+    "connection",
+    "http2-settings",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "upgrade",
 ];
 
 /// A header value that cannot be printed: a credential.
@@ -48,6 +62,22 @@ impl Secret {
         Self::new(format!("Bearer {token}"))
     }
 
+    /// A token in the header that this provider asks for.
+    ///
+    /// # Errors
+    /// As [`Secret::new`].
+    pub fn for_provider(provider: Provider, token: &str) -> Result<(HeaderName, Self), RequestError> {
+        let own = |header| Ok((HeaderName::from_static(header), Self::new(token)?));
+        match provider {
+            Provider::Anthropic => own("x-api-key"),
+            Provider::Azure => own("api-key"),
+            Provider::Gemini => own("x-goog-api-key"),
+            Provider::OpenAi | Provider::Groq | Provider::Stripe | Provider::GitHub | Provider::Generic => {
+                Ok((header::AUTHORIZATION, Self::bearer(token)?))
+            }
+        }
+    }
+
     /// The value as a header, marked as sensitive: the one way in which a secret leaves.
     pub fn to_value(&self) -> HeaderValue {
         self.0.clone()
@@ -64,7 +94,8 @@ impl fmt::Debug for Secret {
 /// the same bytes.
 ///
 /// `Host` comes from the address and `Content-Length` from the body; whatever the headers say about those two, or
-/// about `Transfer-Encoding`, is not sent. All else is sent as it stands.
+/// about `Transfer-Encoding`, is not sent. Over HTTP/2 the headers about a connection (`Connection` and what it names,
+/// `Keep-Alive`, `Upgrade`, `TE` but for `trailers`) are not sent either. All else is sent as it stands.
 /// `Debug` prints neither credentials, nor query values, nor the body.
 #[derive(Clone)]
 pub struct Outgoing {
@@ -76,6 +107,8 @@ pub struct Outgoing {
     pub headers: HeaderMap,
     /// The body, empty for none.
     pub body: Bytes,
+    /// Which HTTP it may be sent in.
+    pub versions: Versions,
 }
 
 impl Outgoing {
@@ -86,6 +119,7 @@ impl Outgoing {
             url,
             headers: HeaderMap::new(),
             body: Bytes::new(),
+            versions: Versions::default(),
         }
     }
 
@@ -108,6 +142,12 @@ impl Outgoing {
     /// Sets the body.
     pub fn with_body(mut self, body: impl Into<Bytes>) -> Self {
         self.body = body.into();
+        self
+    }
+
+    /// Says which HTTP it may be sent in, where that is not left to TLS to negotiate.
+    pub fn with_versions(mut self, versions: Versions) -> Self {
+        self.versions = versions;
         self
     }
 
@@ -146,14 +186,15 @@ impl Outgoing {
             HeaderValue::from_str(&format!("{host}:{port}"))
         };
         Ok(Target {
-            place: Place {
+            place: Arc::new(Place {
                 protocol: scheme,
+                versions: self.versions,
                 host: host
                     .trim_start_matches('[')
                     .trim_end_matches(']')
                     .to_ascii_lowercase(),
                 port,
-            },
+            }),
             host_header: shown.map_err(|_| RequestError::NotAbsolute)?,
             path: self
                 .url
@@ -163,26 +204,82 @@ impl Outgoing {
         })
     }
 
-    /// The request in the form that travels: origin-form, framed by us.
+    /// The request in the form that travels over HTTP/1.1: origin-form, framed by us.
     pub(super) fn request(&self, target: &Target) -> Request<Full<Bytes>> {
         let mut request = Request::new(Full::new(self.body.clone()));
         *request.method_mut() = self.method.clone();
         *request.uri_mut() = Uri::from(target.path.clone());
         let mut headers = HeaderMap::with_capacity(self.headers.len() + 2);
         headers.insert(header::HOST, target.host_header.clone());
+        self.copy_headers(&mut headers, |_| Travels::On);
+        *request.headers_mut() = headers;
+        request
+    }
+
+    /// The head in the form that travels over HTTP/2: an absolute address, from which scheme and authority are taken,
+    /// and no header that is about an HTTP/1.1 connection (RFC 9113 8.2.2).
+    pub(super) fn request_http2(&self, target: &Target) -> Result<Request<()>, RequestError> {
+        let mut request = Request::new(());
+        *request.version_mut() = http::Version::HTTP_2;
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = Uri::builder()
+            .scheme(target.place.protocol.scheme())
+            .authority(target.host_header.as_bytes())
+            .path_and_query(target.path.clone())
+            .build()
+            .map_err(|_| RequestError::NotAbsolute)?;
+        let named: Vec<&[u8]> = self
+            .headers
+            .get_all(header::CONNECTION)
+            .iter()
+            .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
+            .map(<[u8]>::trim_ascii)
+            .collect();
+        let mut headers = HeaderMap::with_capacity(self.headers.len() + 1);
+        self.copy_headers(&mut headers, |name| {
+            let is_named = named
+                .iter()
+                .any(|named| named.eq_ignore_ascii_case(name.as_str().as_bytes()));
+            if is_named || HOP_HEADERS.contains(&name.as_str()) {
+                Travels::NoFurther
+            } else {
+                Travels::On
+            }
+        });
+        // The one word of TE that HTTP/2 has, and that gRPC servers ask for.
+        let takes_trailers = self.headers.get_all(header::TE).iter().any(|value| {
+            let mut words = value.as_bytes().split(|byte| *byte == b',');
+            words.any(|word| word.trim_ascii().eq_ignore_ascii_case(b"trailers"))
+        });
+        if takes_trailers {
+            headers.insert(header::TE, HeaderValue::from_static("trailers"));
+        }
+        *request.headers_mut() = headers;
+        Ok(request)
+    }
+
+    /// All headers but those that are ours to say, and the body's length.
+    fn copy_headers(&self, headers: &mut HeaderMap, travels: impl Fn(&HeaderName) -> Travels) {
         for (name, value) in &self.headers {
             let ours = [header::HOST, header::CONTENT_LENGTH, header::TRANSFER_ENCODING].contains(name);
-            if !ours {
-                headers.append(name, value.clone());
+            match travels(name) {
+                Travels::On if !ours => {
+                    headers.append(name, value.clone());
+                }
+                Travels::On | Travels::NoFurther => {}
             }
         }
         let takes_body = matches!(self.method, Method::POST | Method::PUT | Method::PATCH);
         if takes_body || !self.body.is_empty() {
             headers.insert(header::CONTENT_LENGTH, HeaderValue::from(self.body.len()));
         }
-        *request.headers_mut() = headers;
-        request
     }
+}
+
+/// Whether a header goes with the request.
+enum Travels {
+    On,
+    NoFurther,
 }
 
 impl fmt::Debug for Outgoing {
@@ -204,6 +301,13 @@ pub(super) enum Protocol {
 }
 
 impl Protocol {
+    fn scheme(self) -> Scheme {
+        match self {
+            Self::Plain => Scheme::HTTP,
+            Self::Tls => Scheme::HTTPS,
+        }
+    }
+
     const fn default_port(self) -> u16 {
         match self {
             Self::Plain => 80,
@@ -216,9 +320,20 @@ impl Protocol {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     pub(super) protocol: Protocol,
+    pub(super) versions: Versions,
     /// Lower case, IPv6 without brackets.
     pub(super) host: String,
     pub(super) port: u16,
+}
+
+impl Place {
+    /// Whether a connection to it could turn out to be one that attempts share.
+    pub(super) fn may_speak_http2(&self) -> bool {
+        match (self.protocol, self.versions) {
+            (_, Versions::Http2PriorKnowledge) | (Protocol::Tls, Versions::Negotiated) => true,
+            (_, Versions::Http1Only) | (Protocol::Plain, Versions::Negotiated) => false,
+        }
+    }
 }
 
 impl fmt::Display for Place {
@@ -230,7 +345,7 @@ impl fmt::Display for Place {
 /// Where a request goes, checked.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
-    pub(super) place: Place,
+    pub(super) place: Arc<Place>,
     host_header: HeaderValue,
     path: PathAndQuery,
 }

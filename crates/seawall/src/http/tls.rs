@@ -8,17 +8,59 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use seawall_core::facts::Broke;
+use tokio::net::TcpStream;
+use tokio_rustls::client::TlsStream;
 
 use super::outgoing::{Place, RequestError};
 use super::transport::TransportError;
+use super::versions::Versions;
 
 /// The one choice of cryptography: ring, as fast here as aws-lc and half the build.
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
 
-/// The client's side of TLS: the public roots and `extra_cas`, each PEM (any number of certificates) or DER (one).
-pub(super) fn client_config(extra_cas: &[Vec<u8>]) -> Result<ClientConfig, TransportError> {
+const HTTP1: &[u8] = b"http/1.1";
+const HTTP2: &[u8] = b"h2";
+
+/// The client's side of TLS, once for each offer that ALPN can make. They share trust and sessions.
+pub(super) struct Offers {
+    negotiated: Arc<ClientConfig>,
+    http1: Arc<ClientConfig>,
+    http2: Arc<ClientConfig>,
+}
+
+impl Offers {
+    /// Trusts the public roots and `extra_cas`, each PEM (any number of certificates) or DER (one).
+    pub(super) fn new(extra_cas: &[Vec<u8>]) -> Result<Self, TransportError> {
+        let config = client_config(extra_cas)?;
+        let offering = |protocols: &[&[u8]]| {
+            let mut config = config.clone();
+            config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
+            Arc::new(config)
+        };
+        Ok(Self {
+            negotiated: offering(&[HTTP2, HTTP1]),
+            http1: offering(&[HTTP1]),
+            http2: offering(&[HTTP2]),
+        })
+    }
+
+    pub(super) fn of(&self, versions: Versions) -> &Arc<ClientConfig> {
+        match versions {
+            Versions::Negotiated => &self.negotiated,
+            Versions::Http1Only => &self.http1,
+            Versions::Http2PriorKnowledge => &self.http2,
+        }
+    }
+}
+
+/// Whether the server picked HTTP/2.
+pub(super) fn picked_http2(stream: &TlsStream<TcpStream>) -> bool {
+    stream.get_ref().1.alpn_protocol() == Some(HTTP2)
+}
+
+fn client_config(extra_cas: &[Vec<u8>]) -> Result<ClientConfig, TransportError> {
     let mut roots = RootCertStore::empty();
     roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     for (nth, bytes) in extra_cas.iter().enumerate() {
@@ -27,15 +69,13 @@ pub(super) fn client_config(extra_cas: &[Vec<u8>]) -> Result<ClientConfig, Trans
             roots.add(certificate).map_err(|error| bad(error.to_string()))?;
         }
     }
-    let mut config = ClientConfig::builder_with_provider(provider())
+    Ok(ClientConfig::builder_with_provider(provider())
         .with_safe_default_protocol_versions()
         .map_err(|error| TransportError::Tls {
             why: error.to_string(),
         })?
         .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(config)
+        .with_no_client_auth())
 }
 
 /// The name that the server's certificate must be for.

@@ -1,14 +1,16 @@
 //! The shared side of sending: settings, TLS, idle connections.
 
+use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use hyper::client::conn::http1::Builder as Http1;
-use rustls::ClientConfig;
 use seawall_core::time::Duration;
 
+use super::http2;
 use super::pool::Pool;
 use super::tls;
 use crate::clock::{Clock, TokioClock};
@@ -23,10 +25,11 @@ pub const DEFAULT_HEAD_BYTES_MAX: usize = 64 * 1024;
 /// Headers in an answer: 100, hyper's own bound; another one costs an allocation per answer.
 pub const DEFAULT_HEADERS_MAX: usize = 100;
 
-/// Sends attempts. Clones share the idle connections and the TLS session cache; when the last clone goes, every idle
-/// socket is closed. An answer still being read keeps its own socket.
+/// Sends attempts. Clones share the connections and the TLS session cache; when the last clone goes, every idle
+/// socket is closed. An answer still being read keeps its own socket, or the one that it shares.
 ///
-/// Needs a tokio runtime with I/O and time; nothing but a name's look-up runs there on its own.
+/// Needs a tokio runtime with I/O and time. Nothing runs there on its own but a name's look-up and, for each HTTP/2
+/// connection, the task that moves its bytes: such a connection ends with the runtime on which it was opened.
 #[derive(Clone)]
 pub struct Transport {
     pub(super) shared: Arc<Shared>,
@@ -36,10 +39,13 @@ pub struct Transport {
 pub(super) struct Shared {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) http1: Http1,
-    pub(super) tls: Arc<ClientConfig>,
+    pub(super) http2: http2::Settings,
+    pub(super) tls: tls::Offers,
     // Answers hold it weakly: an answer that outlives the transport closes its socket instead of keeping it.
     pub(super) pool: Arc<Pool>,
     pub(super) body_bytes_max: u64,
+    /// Hosts in lower case whose names are not asked for.
+    pub(super) addresses: BTreeMap<String, SocketAddr>,
 }
 
 impl Transport {
@@ -54,10 +60,11 @@ impl Transport {
             headers_max: DEFAULT_HEADERS_MAX,
             body_bytes_max: u64::MAX,
             seed: None,
+            addresses: BTreeMap::new(),
         }
     }
 
-    /// How many open connections are idle, after closing those that the servers closed or that were idle for too
+    /// How many open connections are idle (of those over HTTP/2: without a stream), after closing those that the servers closed or that were idle for too
     /// long.
     pub fn idle_connections(&self) -> usize {
         self.shared.pool.sweep(self.shared.clock.now())
@@ -84,6 +91,7 @@ pub struct TransportBuilder {
     headers_max: usize,
     body_bytes_max: u64,
     seed: Option<u64>,
+    addresses: BTreeMap<String, SocketAddr>,
 }
 
 impl TransportBuilder {
@@ -132,6 +140,14 @@ impl TransportBuilder {
         self
     }
 
+    /// Connects to `address`, port included, for whatever goes to `host`, without asking for the name. The host still
+    /// stands in `Host`, and is what a certificate must be for. For tests, and for networks where the name means
+    /// something else.
+    pub fn connect_to(mut self, host: &str, address: SocketAddr) -> Self {
+        self.addresses.insert(host.to_ascii_lowercase(), address);
+        self
+    }
+
     /// Where the spread of idle times is drawn from; the process's own entropy by default.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
@@ -148,7 +164,7 @@ impl TransportBuilder {
         if self.headers_max != DEFAULT_HEADERS_MAX {
             http1.max_headers(self.headers_max);
         }
-        let tls = tls::client_config(&self.extra_cas)?;
+        let tls = tls::Offers::new(&self.extra_cas)?;
         let seed = self
             .seed
             .unwrap_or_else(|| RandomState::new().build_hasher().finish());
@@ -156,9 +172,11 @@ impl TransportBuilder {
             shared: Arc::new(Shared {
                 clock: self.clock.unwrap_or_else(|| Arc::new(TokioClock::new())),
                 http1,
-                tls: Arc::new(tls),
+                http2: http2::Settings::new(self.head_bytes_max, self.headers_max),
+                tls,
                 pool: Arc::new(Pool::new(self.idle_for, self.idle_per_place_max, seed)),
                 body_bytes_max: self.body_bytes_max,
+                addresses: self.addresses,
             }),
         })
     }

@@ -1,7 +1,9 @@
+use super::credential::{Badge, Credential};
 use super::hold::Holding;
 use super::{Base, Shared, Upstream};
+use crate::chance::entropy;
 use crate::clock::{Clock, TokioClock};
-use crate::http::{Secret, Transport, TransportError};
+use crate::http::{Transport, TransportError, Versions};
 use crate::hub::Hub;
 use http::{HeaderName, Uri};
 use seawall_core::call::Candidate;
@@ -12,7 +14,6 @@ use seawall_core::latch::CredentialId;
 use seawall_core::policy::{Policy, PolicyError, Preset};
 use seawall_core::profile::Provider;
 use seawall_core::trace::Recording;
-use std::hash::{BuildHasher as _, Hasher as _};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -33,8 +34,9 @@ pub struct UpstreamBuilder {
     provider: Option<Provider>,
     policy: Policy,
     overrides: Vec<Override>,
-    credential: Option<(HeaderName, Secret)>,
+    credential: Option<(HeaderName, Credential)>,
     transport: Option<Transport>,
+    versions: Versions,
     clock: Option<Arc<dyn Clock>>,
     seed: Option<u64>,
     recording: Recording,
@@ -77,8 +79,8 @@ pub enum AddressFault {
     /// It holds a credential.
     #[error("holds a user name or password, which belongs in a credential")]
     UserInfo,
-    /// It holds a query or a fragment.
-    #[error("holds a query or a fragment, which belongs to calls")]
+    /// It holds a query other than an `api-version`, or a fragment.
+    #[error("holds a fragment, or a query other than api-version, which belongs to calls")]
     Query,
 }
 
@@ -93,6 +95,7 @@ impl UpstreamBuilder {
             overrides: Vec::new(),
             credential: None,
             transport: None,
+            versions: Versions::default(),
             clock: None,
             seed: None,
             recording: Recording::Off,
@@ -126,15 +129,29 @@ impl UpstreamBuilder {
         self
     }
 
-    /// A credential that is sent with each call, in place of any header of that name.
-    pub fn credential(mut self, header: HeaderName, secret: Secret) -> Self {
-        self.credential = Some((header, secret));
+    /// A credential that is sent with each call, in place of any header of that name: a
+    /// [`Secret`](crate::http::Secret), or a [`Credential`] that ends and is renewed.
+    pub fn credential(mut self, header: HeaderName, credential: impl Into<Credential>) -> Self {
+        self.credential = Some((header, credential.into()));
         self
     }
 
     /// The connections to use, with their TLS settings; own ones unless they are given.
     pub fn transport(mut self, transport: Transport) -> Self {
         self.transport = Some(transport);
+        self
+    }
+
+    /// Speaks HTTP/2 without asking: for a server in clear text that is known to speak it (h2c). Under TLS nothing else
+    /// is offered. A server that does not speak it is a failure to connect, before anything of a call has left.
+    pub const fn http2_prior_knowledge(mut self) -> Self {
+        self.versions = Versions::Http2PriorKnowledge;
+        self
+    }
+
+    /// Speaks HTTP/1.1 alone, where else TLS would negotiate HTTP/2.
+    pub const fn http1_only(mut self) -> Self {
+        self.versions = Versions::Http1Only;
         self
     }
 
@@ -196,14 +213,19 @@ impl UpstreamBuilder {
         if self.credential.is_some() {
             candidate.credential = (CredentialId(1), 1);
         }
+        let badge = match self.credential {
+            Some((header, credential)) => credential.at(header, &clock),
+            None => Badge::Lasting(None),
+        };
         let shared = Shared {
             name: self.name,
             base: self.base,
             provider: self.provider,
             policy: self.policy,
             overrides: self.overrides,
-            credential: self.credential,
+            badge,
             transport,
+            versions: self.versions,
             hub: Hub::new(engine, clock),
             candidate,
             replay_bytes_max: self.replay_bytes_max,
@@ -243,19 +265,17 @@ impl Base {
         if !port_fits {
             return Err(AddressFault::Port);
         }
-        if uri.query().is_some() {
-            return Err(AddressFault::Query);
-        }
+        let version = match uri.query() {
+            None => None,
+            Some(query) if super::is_version(query) && !query.contains('&') => Some(query.to_owned()),
+            Some(_) => return Err(AddressFault::Query),
+        };
         let path = uri.path().trim_end_matches('/').to_owned();
         Ok(Self {
             scheme,
             authority,
             path,
+            version,
         })
     }
-}
-
-/// A seed that no two processes share.
-fn entropy() -> u64 {
-    std::hash::RandomState::new().build_hasher().finish()
 }

@@ -43,7 +43,7 @@ pub struct AttemptNote {
     pub outcome: &'static str,
     /// The status that was answered, where one was.
     pub status: Option<u16>,
-    /// Whether the request went out twice inside it (rule D5).
+    /// Whether the request went out more than once inside it (rules D5 and D6).
     pub resent: bool,
     /// From its beginning to the first byte of its answer, where one came.
     pub first_byte: Option<Duration>,

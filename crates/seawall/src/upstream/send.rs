@@ -1,19 +1,21 @@
 //! One call live: each attempt over the transport, its facts through the classification table, its end to the engine.
 
+use super::credential::Badge;
 use super::end::{Answer, AttemptNote, CallError, RefusedAnswer, UnknownWrite};
 use super::hold::{Held, read_whole};
+use super::refresh::Refresher;
 use super::{Call, Prepared, Shared, Upstream, usage};
 use crate::body::{OwnedBodyFacts, Wire};
 use crate::drive::{Finished, Log, drive};
-use crate::http::{AttemptLimits, Broken, HeaderFacts};
+use crate::http::{AttemptLimits, Broken, HeaderFacts, Outgoing};
 use crate::hub::{Landed, Leave};
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, HeaderName, StatusCode, header};
 use seawall_core::classify::{Classified, classify};
 use seawall_core::facts::{BodyState, Broke, Facts, NoHeaders};
 use seawall_core::outcome::{Cause, Outcome, Report, Usage};
 use seawall_core::reason::Reason;
-use seawall_core::time::Duration;
+use seawall_core::time::{Duration, Instant};
 
 /// What one attempt brought home.
 struct Brought {
@@ -87,7 +89,8 @@ impl Upstream {
         };
         let prepared = self.prepare(&call, url);
         let mut journal = Journal::default();
-        let spec = |now| self.spec(&call, &prepared, now);
+        let route = [self.candidate()];
+        let spec = |now| self.spec(&call, &prepared, &route, now);
         let send = |leave| attempt(shared, &prepared, leave);
         let finished = drive(&shared.hub, spec, send, &mut journal).await;
         self.end(&prepared, finished, journal)
@@ -183,22 +186,123 @@ const fn cause(outcome: &Outcome) -> Option<Cause> {
     }
 }
 
-async fn attempt(shared: &Shared, prepared: &Prepared, mut leave: Leave) -> Landed<Brought> {
-    let clock = shared.hub.clock();
+async fn attempt<'h>(shared: &Shared, prepared: &Prepared, mut leave: Leave<'h>) -> Landed<'h, Brought> {
+    let now = shared.hub.clock().now();
     let limits = leave.limits();
-    let left = limits.deadline.since(clock.now());
+    let by = now.after(limits.total.min(limits.deadline.since(now)));
+    let sent_for = leave.role().reason().code();
+    let Flown { judged, first_byte } = match &shared.badge {
+        Badge::Lasting(_) => send_once(shared, prepared, &prepared.out, by, &mut leave).await,
+        Badge::Ending(header, refresher) => {
+            send_renewed(shared, prepared, (header, refresher), by, &mut leave).await
+        }
+    };
+    let note = AttemptNote {
+        sent_for,
+        outcome: judged.report.outcome.name(),
+        status: judged.heard.as_ref().map(|heard| heard.status.as_u16()),
+        resent: judged.report.resent,
+        first_byte,
+    };
+    leave.landed(judged.report, Brought { note, judged })
+}
+
+/// What an attempt met, or one send of it.
+struct Flown {
+    judged: Judged,
+    first_byte: Option<Duration>,
+}
+
+impl Flown {
+    /// Nothing was sent: there is no credential to send it with.
+    fn nothing(why: &str) -> Self {
+        Self {
+            judged: Judged {
+                report: Report::of(Outcome::Denied { latches: false }),
+                heard: None,
+                detail: Some(format!("nothing was sent: {why}")),
+            },
+            first_byte: None,
+        }
+    }
+
+    /// Whether a new version of the credential is what this answer asks for (rule D6).
+    fn asks_for_a_new_credential(&self) -> bool {
+        let denied = matches!(self.judged.report.outcome, Outcome::Denied { latches: true });
+        denied && self.judged.report.status == StatusCode::UNAUTHORIZED.as_u16()
+    }
+}
+
+/// Sends with the newest version of the credential; where that is denied, once more with a newer one (rule D6).
+async fn send_renewed(
+    shared: &Shared,
+    prepared: &Prepared,
+    (header, refresher): (&HeaderName, &Refresher),
+    by: Instant,
+    leave: &mut Leave<'_>,
+) -> Flown {
+    let clock = shared.hub.clock();
+    let mut out = prepared.out.clone();
+    let version = match refresher.version(by).await {
+        Ok(version) => version,
+        Err(why) => return Flown::nothing(&why),
+    };
+    leave.renew(version.number);
+    out.headers.insert(header.clone(), version.secret.to_value());
+    let mut flown = send_once(shared, prepared, &out, by, leave).await;
+    if !flown.asks_for_a_new_credential() {
+        note_accepted(refresher, version.number, &flown);
+        return flown;
+    }
+    leave.sent_back();
+    let version = match refresher.newer_than(version.number, by).await {
+        Ok(version) if clock.now() < by => version,
+        Ok(_) => {
+            flown.judged.detail = Some("no time was left to send it with a new one".to_owned());
+            return flown;
+        }
+        Err(why) => {
+            flown.judged.detail = Some(why.to_string());
+            return flown;
+        }
+    };
+    // Before the second answer is held: the first has served its turn.
+    drop(flown);
+    leave.renew(version.number);
+    out.headers.insert(header.clone(), version.secret.to_value());
+    let mut flown = send_once(shared, prepared, &out, by, leave).await;
+    flown.judged.report.resent = true;
+    note_accepted(refresher, version.number, &flown);
+    flown
+}
+
+/// A version that a server took is worth replacing when it is denied later.
+fn note_accepted(refresher: &Refresher, number: u32, flown: &Flown) {
+    match flown.judged.report.outcome {
+        Outcome::Answer | Outcome::Refused(_) => refresher.accepted(number),
+        Outcome::Throttled { .. } | Outcome::Failed { .. } | Outcome::Denied { .. } => {}
+    }
+}
+
+/// Sends `out`, with its one re-send (rule D5), and reads the whole answer, by `by`.
+async fn send_once(
+    shared: &Shared,
+    prepared: &Prepared,
+    out: &Outgoing,
+    by: Instant,
+    leave: &mut Leave<'_>,
+) -> Flown {
+    let limits = leave.limits();
     let limits = AttemptLimits {
         connect: limits.connect,
         first_byte: limits.first_byte,
         idle: limits.idle,
-        total: Some(limits.total.min(left)),
+        total: Some(by.since(shared.hub.clock().now())),
     };
-    let sent_for = leave.role().reason().code();
     let attempted = shared
         .transport
-        .attempt_telling(&prepared.out, &limits, prepared.resend, || leave.leaving())
+        .attempt_telling(out, &limits, prepared.resend, || leave.leaving())
         .await;
-    let (resent, first_byte) = (attempted.resent, attempted.first_byte);
     let (heard, broken) = match attempted.result {
         Ok(mut answer) => {
             let mut held = Held::nothing(&shared.answers);
@@ -217,15 +321,10 @@ async fn attempt(shared: &Shared, prepared: &Prepared, mut leave: Leave) -> Land
         }
         Err(broken) => (None, Some(broken)),
     };
-    let judged = judge(shared, prepared, heard, broken, resent);
-    let note = AttemptNote {
-        sent_for,
-        outcome: judged.report.outcome.name(),
-        status: judged.heard.as_ref().map(|heard| heard.status.as_u16()),
-        resent,
-        first_byte,
-    };
-    leave.landed(judged.report, Brought { note, judged })
+    Flown {
+        judged: judge(shared, prepared, heard, broken, attempted.resent),
+        first_byte: attempted.first_byte,
+    }
 }
 
 /// Puts the facts of an attempt through the table.

@@ -20,6 +20,33 @@ fn a_path_is_joined_once() {
         ),
         ("http://h/av1", "/v1/x", "http://h/av1/v1/x"),
         ("http://[::1]:80/v1", "/v1/x", "http://[::1]:80/v1/x"),
+        ("http://h/v1?api-version=1", "/x", "http://h/v1/x?api-version=1"),
+        (
+            "http://h/v1?api-version=1",
+            "/v1/x?q=1",
+            "http://h/v1/x?q=1&api-version=1",
+        ),
+        (
+            "http://h/v1?api-version=1",
+            "/x?api-version=2&q=1",
+            "http://h/v1/x?api-version=2&q=1",
+        ),
+        // A deployment has no `/v1`, and rows of OpenAI's batch form name it.
+        (
+            "http://h/openai/deployments/big?api-version=1",
+            "/v1/chat/completions",
+            "http://h/openai/deployments/big/chat/completions?api-version=1",
+        ),
+        (
+            "http://h/openai/deployments/big/chat/completions",
+            "/v1/chat/completions?api-version=1",
+            "http://h/openai/deployments/big/chat/completions?api-version=1",
+        ),
+        (
+            "http://h/openai/deployments/v1/",
+            "/v10/x",
+            "http://h/openai/deployments/v1/v10/x",
+        ),
     ] {
         let upstream = Upstream::builder(base).unwrap().build().unwrap();
         assert_eq!(upstream.shared.base.join(path).unwrap().to_string(), joined);
@@ -41,6 +68,8 @@ fn an_address_that_cannot_be_is_refused_at_once_and_never_repeated() {
         ("http://me:SECRET@host", AddressFault::UserInfo),
         ("http://SECRET@host:99999", AddressFault::UserInfo),
         ("http://host/v1?key=SECRET", AddressFault::Query),
+        ("http://host/v1?api-version=1&key=SECRET", AddressFault::Query),
+        ("http://host/v1?key=SECRET&api-version=1", AddressFault::Query),
         ("http://host/v1#SECRET", AddressFault::Query),
     ] {
         let error = Upstream::builder(url).unwrap_err();

@@ -6,6 +6,7 @@ mod blocking;
 mod broken;
 mod dropped;
 mod hostile;
+mod http2;
 mod panicked;
 mod pooled;
 mod resent;

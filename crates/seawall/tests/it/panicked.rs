@@ -3,7 +3,7 @@
 use seawall::clock::Clock as _;
 use seawall::crank::CrankedClock;
 use seawall::drive::drive;
-use seawall::hub::{Hub, Leave};
+use seawall::hub::{Hub, Landed, Leave, Step};
 use seawall_core::call::{Candidate, Spec};
 use seawall_core::engine::Engine;
 use seawall_core::facts::Replay;
@@ -11,7 +11,6 @@ use seawall_core::gate::GateKey;
 use seawall_core::outcome::{Outcome, Report};
 use seawall_core::policy::Policy;
 use seawall_core::trace::Recording;
-use seawall_core::verdict::Action;
 use std::sync::Arc;
 
 use crate::soon;
@@ -23,6 +22,13 @@ enum Panics {
     BeforeTheFirstByte,
     AfterTheFirstByte,
     HearingOfTheEnd,
+}
+
+async fn attempt(place: Panics, mut leave: Leave<'_>) -> Landed<'_, ()> {
+    assert_ne!(place, Panics::BeforeTheFirstByte, "on purpose");
+    leave.leaving();
+    assert_ne!(place, Panics::AfterTheFirstByte, "on purpose");
+    leave.landed(Report::of(Outcome::Answer), ())
 }
 
 #[tokio::test]
@@ -45,14 +51,9 @@ async fn a_call_that_panics_gives_back_what_it_held() {
     ] {
         let shared = Arc::clone(&hub);
         let call = tokio::spawn(async move {
-            let send = |mut leave: Leave| {
+            let send = |leave| {
                 assert_ne!(place, Panics::MakingTheAttempt, "on purpose");
-                async move {
-                    assert_ne!(place, Panics::BeforeTheFirstByte, "on purpose");
-                    leave.leaving();
-                    assert_ne!(place, Panics::AfterTheFirstByte, "on purpose");
-                    leave.landed(Report::of(Outcome::Answer), ())
-                }
+                attempt(place, leave)
             };
             let mut log = |()| assert_ne!(place, Panics::HearingOfTheEnd, "on purpose");
             let spec = |now| Spec::new(now, &route, &policy.call, Replay::Idempotent);
@@ -60,7 +61,7 @@ async fn a_call_that_panics_gives_back_what_it_held() {
         });
         assert!(soon(call).await.unwrap_err().is_panic(), "{place:?}");
         assert_eq!(hub.with(|engine, _| engine.permits_out()), 0, "{place:?}");
-        let (_next, verdict) = hub.begin(|now| Spec::new(now, &route, &policy.call, Replay::Idempotent));
-        assert!(matches!(verdict.action, Action::Send(_)), "{place:?}");
+        let (_next, told) = hub.begin(|now| Spec::new(now, &route, &policy.call, Replay::Idempotent));
+        assert!(matches!(told.step, Step::Send(_)), "{place:?}");
     }
 }

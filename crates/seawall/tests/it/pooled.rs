@@ -1,6 +1,7 @@
 //! Connections that are kept.
 
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread;
 
 use seawall::crank::CrankedClock;
 use seawall::http::{Connected, Resend, Transport};
@@ -191,4 +192,48 @@ async fn an_answer_outlives_its_transport_and_then_closes() {
     let whole = soon(attempted.result.unwrap().collect(1 << 20)).await.unwrap();
     assert_eq!(whole.body.len(), 250_000);
     soon(server.is_alone()).await;
+}
+
+#[test]
+fn a_runtime_that_slept_does_not_trust_what_it_kept() {
+    // Breaks when a close that nobody was there to read is met by a write: a program that blocks on one call at a time
+    // drives its runtime in between only.
+    let runtime = || {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        builder.enable_all().build().unwrap()
+    };
+    let close = Arc::new(Notify::new());
+    let word = Arc::clone(&close);
+    let done = Arc::new(Notify::new());
+    let last = Arc::clone(&done);
+    let (told, hears) = mpsc::channel();
+    let serving = thread::spawn(move || {
+        runtime().block_on(async {
+            let server = Server::start(move |_| {
+                let mut steps = answer(200, "ok");
+                steps.extend([Step::Await(Arc::clone(&word)), Step::Close]);
+                steps
+            })
+            .await;
+            told.send(server.clone()).unwrap();
+            server.has_seen(1).await;
+            server.is_alone().await;
+            told.send(server).unwrap();
+            last.notified().await;
+        });
+    });
+    let server = hears.recv().unwrap();
+    let clock = CrankedClock::new();
+    let transport = Transport::builder()
+        .clock(Arc::new(clock.clone()))
+        .build()
+        .unwrap();
+    let client = runtime();
+    assert_eq!(client.block_on(connected(&transport, &server)), Connected::Fresh);
+    close.notify_one();
+    hears.recv().unwrap();
+    clock.advance(Duration::from_secs(1));
+    assert_eq!(client.block_on(connected(&transport, &server)), Connected::Fresh);
+    done.notify_one();
+    serving.join().unwrap();
 }

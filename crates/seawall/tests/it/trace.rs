@@ -1,7 +1,8 @@
-//! One trace from three drivers, byte for byte: a bare heap of events, the live loop as tasks, and the live loop on a
-//! thread for each call. What stands beside each script is what all three print.
+//! One trace from all drivers, byte for byte: a bare heap of events, the live loop as tasks, the live loop on a thread
+//! for each call, and calls of closures. What stands beside each script is what all of them print.
 
 mod breaks;
+mod closures;
 mod draws;
 mod heap;
 mod hedges;
@@ -34,4 +35,7 @@ fn check(text: &str, expected: &Expect) {
         heap,
         "the threads' trace is the heap's"
     );
+    if let Some(closures) = live::run_closures(&script, SEED) {
+        assert_eq!(closures.join("\n"), heap, "the closures' trace is the heap's");
+    }
 }

@@ -21,7 +21,7 @@ use seawall_core::trace::{Event, Held, Recording, What};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -295,13 +295,18 @@ impl World {
         let task = async move {
             clock.sleep_until(clock.now().after(at)).await;
             let alive = Alive::new(&counts, |counts| &counts.calls);
-            let send = |leave: Leave| {
+            let send = |leave| {
+                let leave: Leave<'_> = leave;
                 let fate = fates[(leave.attempt() as usize - 1).min(fates.len() - 1)];
                 let alive = Alive::new(&counts, |counts| &counts.attempts);
                 attempt(clock.clone(), alive, fate, leave)
             };
+            let told = AtomicBool::new(false);
             let spec = |now| {
-                begun.lock().unwrap().push(replay);
+                // Told again where a call without a seat takes one.
+                if !told.swap(true, Ordering::Relaxed) {
+                    begun.lock().unwrap().push(replay);
+                }
                 let mut spec = Spec::new(now, &route, &call_policy, replay);
                 if let Some(deadline) = deadline {
                     spec.deadline = now.after(deadline);
@@ -488,7 +493,7 @@ impl World {
     }
 }
 
-async fn attempt(clock: CrankedClock, alive: Alive, fate: Fate, mut leave: Leave) -> Landed<()> {
+async fn attempt(clock: CrankedClock, alive: Alive, fate: Fate, mut leave: Leave<'_>) -> Landed<'_, ()> {
     clock.sleep_until(clock.now().after(fate.before.over(2))).await;
     leave.leaving();
     clock.sleep_until(clock.now().after(fate.before)).await;

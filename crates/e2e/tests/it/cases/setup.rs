@@ -6,6 +6,8 @@
 use super::Case;
 use crate::server::LANE;
 use http::{HeaderName, HeaderValue, Method};
+use seawall::Credential;
+use seawall::http::Secret;
 use seawall::upstream::Call;
 use seawall_core::policy::{Policy, PolicyBuilder};
 use seawall_core::profile::Provider;
@@ -49,6 +51,13 @@ pub(super) fn provider(id: &str) -> Option<Provider> {
         "RC-052" | "RC-053" => Some(Provider::GitHub),
         _ => None,
     }
+}
+
+/// The credential of a client that renews its own: it retried a 401, which nothing but another token mends.
+pub(super) fn credential(id: &str) -> Option<Credential> {
+    let renews = || async { Secret::bearer("the next token") };
+    let first = Secret::bearer("a token that has ended").unwrap();
+    (id == "RC-119").then(|| Credential::refreshing(renews).beginning_with(first))
 }
 
 /// The largest body that the client keeps for a second send: one that streams its body keeps none.

@@ -460,6 +460,7 @@ proptest! {
         steps in steps(),
         spare in 0_u32..50,
     ) {
+        // Trap V6.
         let policy = BreakerPolicy { consecutive: 1_000_000, ..policy };
         let mut pair = Pair::after(&policy, seed, steps)?;
         pair.heal()?;

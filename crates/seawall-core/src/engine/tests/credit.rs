@@ -71,16 +71,20 @@ fn an_attempt_that_was_refused_here_is_no_original() {
         plain().edit_budget(|b| b.ratio_per_mille(1_000).floor_milli(0)),
         &[],
     );
-    for _ in 0..5 {
-        let call = desk.begin(&[Candidate::at(main)]);
-        let permit = desk.sent(call);
-        let outcome = Outcome::Failed {
-            cause: Cause::Request,
-            sent: Sent::No,
-            hint: None,
-        };
-        desk.settle(permit, Report::of(outcome));
-        assert_eq!(desk.told(call), "refused");
+    let unsendable = Outcome::Failed {
+        cause: Cause::Request,
+        sent: Sent::No,
+        hint: None,
+    };
+    // No answer, so no server denied it: the credential could not be had.
+    let no_credential = Outcome::Denied { latches: false };
+    for (outcome, reason) in [(unsendable, "refused"), (no_credential, "denied")] {
+        for _ in 0..5 {
+            let call = desk.begin(&[Candidate::at(main)]);
+            let permit = desk.sent(call);
+            desk.settle(permit, Report::of(outcome));
+            assert_eq!(desk.told(call), reason);
+        }
     }
     let call = desk.begin_as(&[Candidate::at(main)], |spec| spec.nth = 2);
     assert_eq!(desk.told(call), "budget-empty");

@@ -204,6 +204,7 @@ fn a_breaker_that_closes_with_care_gives_no_more_than_a_throttle_left() {
 
 #[test]
 fn a_probe_that_is_dropped_frees_its_slot_at_once() {
+    // Trap B14.
     // Could break if only a report gave the slot back: every caller who hangs up would keep it for a lease (H6).
     let mut desk = Desk::new(plain());
     let gate = half_open(&mut desk, 1, OnOpen::Fail);

@@ -8,6 +8,7 @@ use crate::policy::LongHint;
 
 #[test]
 fn a_cool_down_holds_for_every_gate_of_its_quota_and_for_no_other() {
+    // Trap B13.
     // Could break if the gate that was throttled cooled, and not the quota that it was throttled for (C6).
     let mut desk = Desk::new(plain());
     let quota = desk.gate(plain(), &[]);
@@ -138,6 +139,42 @@ fn a_renewed_credential_is_tried_at_once_and_one_stray_denial_latches_nothing() 
     desk.pass(Duration::from_secs(60));
     let call = desk.begin(&with(1));
     drop(desk.sent(call));
+}
+
+#[test]
+fn an_attempt_that_goes_out_with_a_newer_credential_speaks_of_that_one() {
+    // Could break if a denial after a renewal counted against the version that the call began with: the new one would
+    // never latch, or a call that began before it would be held to the old one's latch (D6, H9).
+    let mut desk = Desk::new(plain());
+    let gate = desk.gate(plain(), &[]);
+    let with = |version| {
+        let credential = (CredentialId(1), version);
+        [Candidate {
+            credential,
+            ..Candidate::at(gate)
+        }]
+    };
+    let denied = Report::of(Outcome::Denied { latches: true });
+    for _ in 0..2 {
+        let call = desk.begin(&with(1));
+        let permit = desk.sent(call);
+        desk.settle(permit, denied);
+    }
+    let call = desk.begin(&with(1));
+    assert_eq!(desk.told(call), "denied-latched");
+    let renewed = desk.begin(&with(2));
+    let permit = desk.sent(renewed);
+    let now = desk.now;
+    desk.engine.renew(now, &permit, 2);
+    let old = desk.begin(&with(1));
+    let old = desk.sent(old);
+    desk.settle(permit, denied);
+    // Begun with the first version and sent with the second: its denial is the second of the second.
+    desk.engine.renew(now, &old, 2);
+    desk.engine.renew(now, &old, 1);
+    desk.settle(old, denied);
+    let call = desk.begin(&with(2));
+    assert_eq!(desk.told(call), "denied-latched");
 }
 
 #[test]

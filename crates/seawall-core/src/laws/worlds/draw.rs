@@ -1,7 +1,10 @@
 //! What a world is made of, drawn from its seed: policies, and what servers do.
 
+use crate::learned::{Kind, Learned, Word};
 use crate::outcome::{Cause, Hint, HintSource, Outcome, Refusal, Report, Sent, Usage};
-use crate::policy::{GatePolicy, Jitter, LongHint, OnEmpty, OnOpen, Policy, PolicyBuilder, Preset};
+use crate::policy::{
+    Concurrency, GatePolicy, Jitter, LongHint, OnEmpty, OnOpen, Policy, PolicyBuilder, Preset,
+};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::verdict::Permit;
@@ -69,8 +72,17 @@ fn gate_settings(rng: &mut Rng, builder: PolicyBuilder) -> PolicyBuilder {
     let (consecutive, probes, successes) = (rng.between(2, 6), rng.between(1, 3), rng.between(1, 3));
     let open_for = one(rng, &[1, 5, 20].map(Duration::from_secs));
     let narrow = |n: u64| u32::try_from(n).expect("a small number");
-    let builder = builder
-        .concurrency(one(rng, &[None, Some(1), Some(2), Some(3), Some(8), Some(64)]))
+    let places = [
+        Concurrency::Unbounded,
+        Concurrency::AtMost(1),
+        Concurrency::AtMost(2),
+        Concurrency::AtMost(3),
+        Concurrency::AtMost(8),
+        Concurrency::AtMost(64),
+        Concurrency::Auto,
+    ];
+    let builder = rated(rng, builder)
+        .concurrency(one(rng, &places))
         .queue(one(rng, &[0, 3, 50, 1_000]))
         .edit_breaker(|breaker| {
             breaker
@@ -86,6 +98,23 @@ fn gate_settings(rng: &mut Rng, builder: PolicyBuilder) -> PolicyBuilder {
         builder
     };
     budgeted(rng, builder)
+}
+
+/// Limits of a minute, in some worlds.
+fn rated(rng: &mut Rng, builder: PolicyBuilder) -> PolicyBuilder {
+    let mut builder = builder;
+    if percent(rng, 20) {
+        builder = builder.requests_per_minute(one(rng, &[Some(10), Some(60), Some(600)]));
+    }
+    if percent(rng, 15) {
+        builder = builder.tokens_per_minute(one(rng, &[Some(5_000), Some(50_000)]));
+    }
+    if percent(rng, 10) {
+        builder = builder
+            .tokens_in_per_minute(Some(10_000))
+            .tokens_out_per_minute(Some(2_000));
+    }
+    builder
 }
 
 fn budgeted(rng: &mut Rng, builder: PolicyBuilder) -> PolicyBuilder {
@@ -110,6 +139,7 @@ pub(super) fn common_policy(rng: &mut Rng) -> GatePolicy {
     let builder = Policy::builder()
         .breaker(None)
         .concurrency(one(rng, &[None, Some(2), Some(5), Some(20)]));
+    let builder = rated(rng, builder);
     let policy = budgeted(rng, builder).build();
     policy.expect("every policy that a world draws is in range").gate
 }
@@ -166,6 +196,8 @@ pub(super) struct Fate {
     pub(super) commits_at: Option<Instant>,
     pub(super) lands_at: Instant,
     pub(super) report: Report,
+    /// What the answer's head tells of the server's limits.
+    pub(super) learned: Option<Learned>,
 }
 
 /// What a server in this mood does to an attempt that is sent now.
@@ -191,18 +223,21 @@ pub(super) fn fate(rng: &mut Rng, mood: Mood, now: Instant, permit: &Permit) -> 
             commits_at: None,
             lands_at: limit_at,
             report: report(failed(Cause::Timeout, Sent::Maybe, None), 0),
+            learned: None,
         };
     }
     let (outcome, status) = outcome(rng, mood);
     let mut fate = Fate {
         commits_at: None,
         lands_at,
+        learned: percent(rng, 20).then(|| learned(rng)),
         report: Report {
             should_retry: one(
                 rng,
                 &[None, None, None, None, None, None, Some(true), Some(false)],
             ),
             resent: percent(rng, 3),
+            usage: usage(rng),
             ..report(outcome, status)
         },
     };
@@ -251,6 +286,25 @@ fn outcome(rng: &mut Rng, mood: Mood) -> (Outcome, u16) {
             (failed(Cause::Cut, Sent::Maybe, None), 0)
         }
         Mood::Up | Mood::Slow | Mood::Hanging | Mood::Flapping | Mood::Mad => (Outcome::Answer, 200),
+    }
+}
+
+fn learned(rng: &mut Rng) -> Learned {
+    let told = Word {
+        limit: percent(rng, 50).then_some(60),
+        remaining: rng.up_to(3),
+        resets_in: percent(rng, 70).then(|| millis(rng, 100, 8_000)),
+    };
+    Learned::NOTHING.with(Kind::Requests, told)
+}
+
+fn usage(rng: &mut Rng) -> Usage {
+    if percent(rng, 60) {
+        return Usage::NONE;
+    }
+    Usage {
+        tokens_in: rng.up_to(3_000),
+        tokens_out: rng.up_to(500),
     }
 }
 

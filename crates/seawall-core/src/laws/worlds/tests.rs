@@ -5,7 +5,7 @@ use alloc::vec;
 const WORLDS: u64 = 150;
 
 /// What the worlds must come to: every reason of the engine but that of an empty route, which no world gives.
-const REASONS: [&str; 29] = [
+const REASONS: [&str; 30] = [
     "already-streaming",
     "attempts-spent",
     "backing-off",
@@ -29,6 +29,7 @@ const REASONS: [&str; 29] = [
     "probe",
     "queued",
     "quota-spent",
+    "rate-wait",
     "refused",
     "retry",
     "server-asked",

@@ -1,7 +1,6 @@
 use http::{Method, Uri};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 
-use super::super::broken::Broken;
 use super::super::outgoing::Outgoing;
 use super::*;
 
@@ -15,7 +14,7 @@ async fn closed_by_peer() -> (Conn, Request<Full<Bytes>>) {
     let url: Uri = format!("http://{address}/").parse().unwrap();
     let out = Outgoing::new(Method::POST, url).with_body("once");
     let target = out.target().unwrap();
-    let place = Arc::new(target.place.clone());
+    let place = Arc::clone(&target.place);
     let conn = Conn::new(Stream::Plain(stream), place, &Builder::new())
         .await
         .unwrap();
@@ -28,11 +27,10 @@ async fn a_request_that_never_left_is_known_not_to_have_left() {
     // Breaks when hyper writes before it looks, or the meter counts what was only buffered: an unsafe call would
     // then be reported as one that may have acted.
     let (mut conn, request) = closed_by_peer().await;
-    let Exchange::NeverSent(error) = conn.exchange(request).await else {
+    let Met::NeverSent(broken) = conn.exchange(request).await else {
         panic!("the request left");
     };
-    let broken = Broken::from_exchange(&error, &conn);
-    assert_eq!(broken.broke, seawall_core::facts::Broke::Refused);
+    assert_eq!(broken.broke, Broke::Refused);
     assert_eq!(broken.sent_bytes, 0);
 }
 

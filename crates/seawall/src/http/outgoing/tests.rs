@@ -119,3 +119,25 @@ fn an_empty_body_has_a_length_only_where_one_is_due() {
     assert_eq!(length(Method::GET), None);
     assert_eq!(length(Method::DELETE), None);
 }
+
+#[test]
+fn an_http2_request_has_the_whole_address() {
+    // Breaks when :authority or :path is another than the Host and the path that HTTP/1.1 would send.
+    let cases = [
+        ("http://h", "http://h/"),
+        ("http://h?a=b", "http://h/?a=b"),
+        ("http://H:80/x", "http://H/x"),
+        ("https://h:443/", "https://h/"),
+        ("https://h:80/", "https://h:80/"),
+        ("http://[::1]:81/a?b=c", "http://[::1]:81/a?b=c"),
+    ];
+    for (url, expected) in cases {
+        let out = get(url);
+        let target = out.target().unwrap();
+        let request = out.request_http2(&target).unwrap();
+        assert_eq!(request.uri().to_string(), expected);
+        assert!(request.headers().is_empty(), "{url}");
+        let host = out.request(&target).headers()["host"].clone();
+        assert_eq!(request.uri().authority().unwrap().as_str(), host, "{url}");
+    }
+}

@@ -23,6 +23,7 @@ fn a_hedge_wins_and_the_first_is_abandoned() {
 
 #[test]
 fn a_hedge_fails_and_the_first_goes_on() {
+    // Trap F51.
     check(
         "
         gate main budget=1000 floor=9000
@@ -60,6 +61,7 @@ fn two_failures_are_judged_together() {
 
 #[test]
 fn no_credit_no_hedge() {
+    // Trap D37.
     check(
         "
         gate main budget=1

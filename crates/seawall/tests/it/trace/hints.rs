@@ -22,6 +22,7 @@ fn a_hint_over_the_time_left_ends_the_call_at_once() {
 
 #[test]
 fn a_hint_over_the_maximum_ends_the_call_at_once() {
+    // Trap C26.
     check(
         "
         gate main

@@ -5,6 +5,7 @@ use expect_test::expect;
 
 #[test]
 fn a_stream_that_breaks_is_not_sent_again() {
+    // Trap G57.
     check(
         "
         gate main budget=1000
@@ -22,6 +23,7 @@ fn a_stream_that_breaks_is_not_sent_again() {
 
 #[test]
 fn a_body_that_cannot_be_sent_again_is_sent_once() {
+    // Trap G60.
     check(
         "
         gate main
@@ -54,6 +56,7 @@ fn told_not_to_retry() {
 
 #[test]
 fn a_retry_made_elsewhere_is_an_extra() {
+    // Trap G59.
     check(
         "
         gate main budget=1
@@ -119,6 +122,7 @@ fn a_parent_bounds_both_its_gates() {
 
 #[test]
 fn the_deadline_passes_in_the_queue() {
+    // Trap E45.
     check(
         "
         gate main concurrency=1

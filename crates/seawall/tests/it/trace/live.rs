@@ -2,6 +2,8 @@
 //!
 //! In both, one runs at a time and the rest stand in line in the order in which they were woken; when nobody can
 //! run, the clock is cranked to the next time that somebody waits for.
+//!
+//! A call is made by the loop itself, or as a closure is, where the script says nothing that a closure cannot.
 
 use super::script::{Happens, Ready, Script};
 use seawall::blocking::{Rest, block_on_resting};
@@ -9,6 +11,8 @@ use seawall::clock::Clock;
 use seawall::crank::CrankedClock;
 use seawall::drive::drive;
 use seawall::hub::{Hub, Landed, Leave};
+use seawall::retry::Rules;
+use seawall::{Attempt, Failure, retry_with};
 use seawall_core::time::Instant;
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -17,8 +21,8 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
 /// A future that ends early, by dropping what it runs, once somebody said so.
-struct Leaving<F> {
-    run: Option<Pin<Box<F>>>,
+struct Leaving {
+    run: Option<Task>,
     left: Arc<Left>,
 }
 
@@ -37,7 +41,7 @@ impl Left {
     }
 }
 
-impl<F: Future<Output = ()>> Future for Leaving<F> {
+impl Future for Leaving {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
@@ -56,11 +60,51 @@ type Lefts = Arc<Vec<Arc<Left>>>;
 
 async fn call(hub: Arc<Hub>, clock: CrankedClock, ready: Arc<Ready>, lefts: Lefts) {
     clock.sleep_until(ready.script.at).await;
-    let send = |leave: Leave| attempt(clock.clone(), Arc::clone(&ready), Arc::clone(&lefts), leave);
+    let send = |leave| attempt(clock.clone(), Arc::clone(&ready), Arc::clone(&lefts), leave);
     drive(&hub, |now| ready.spec(now), send, &mut |()| {}).await;
 }
 
-async fn attempt(clock: CrankedClock, ready: Arc<Ready>, lefts: Lefts, mut leave: Leave) -> Landed<()> {
+async fn call_closure(hub: Arc<Hub>, clock: CrankedClock, ready: Arc<Ready>, lefts: Lefts) {
+    clock.sleep_until(ready.script.at).await;
+    let make = |attempt: Attempt| closure(clock.clone(), Arc::clone(&ready), Arc::clone(&lefts), attempt);
+    let script = &ready.script;
+    let rules = Rules::shared(&hub, ready.route[0], &script.policy);
+    let mut call = retry_with(make, rules).replay(script.replay);
+    if let Some(length) = script.deadline {
+        call = call.deadline(length);
+    }
+    // What it ends with is in the trace.
+    let _ = call.await;
+}
+
+async fn closure(
+    clock: CrankedClock,
+    ready: Arc<Ready>,
+    lefts: Lefts,
+    attempt: Attempt,
+) -> Result<(), Failure> {
+    for moment in ready.attempt(attempt.number()) {
+        clock.sleep_until(clock.now() + moment.after).await;
+        match moment.what {
+            Happens::Commits => panic!("a closure commits nothing"),
+            Happens::Kills(other) => lefts[other].leave(),
+            Happens::Lands(report) => {
+                return match super::script::as_failure(&report).expect("the script was asked before") {
+                    Some(failure) => Err(failure),
+                    None => Ok(()),
+                };
+            }
+        }
+    }
+    panic!("a scripted attempt lands in the end")
+}
+
+async fn attempt(
+    clock: CrankedClock,
+    ready: Arc<Ready>,
+    lefts: Lefts,
+    mut leave: Leave<'_>,
+) -> Landed<'_, ()> {
     leave.leaving();
     for moment in ready.attempt(leave.attempt()) {
         clock.sleep_until(clock.now() + moment.after).await;
@@ -75,21 +119,27 @@ async fn attempt(clock: CrankedClock, ready: Arc<Ready>, lefts: Lefts, mut leave
 
 type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 
+/// How a call is made.
+#[derive(Clone, Copy)]
+enum Made {
+    ByTheLoop,
+    OfAClosure,
+}
+
 /// The script's calls and leavers, in the order in which they begin to wait.
-fn tasks(script: &Script, seed: u64) -> (Arc<Hub>, CrankedClock, Vec<Task>) {
+fn tasks(script: &Script, seed: u64, made: Made) -> (Arc<Hub>, CrankedClock, Vec<Task>) {
     let clock = CrankedClock::new();
     let (engine, ready) = script.begin(seed);
     let hub = Hub::new(engine, Arc::new(clock.clone()));
     let mut tasks: Vec<Task> = Vec::new();
     let lefts: Lefts = Arc::new(ready.iter().map(|_| Arc::new(Left::default())).collect());
     for (number, ready) in ready.into_iter().enumerate() {
-        let run = call(
-            Arc::clone(&hub),
-            clock.clone(),
-            Arc::new(ready),
-            Arc::clone(&lefts),
-        );
-        let (run, left) = (Some(Box::pin(run)), Arc::clone(&lefts[number]));
+        let (hub, clock, ready) = (Arc::clone(&hub), clock.clone(), Arc::new(ready));
+        let run: Task = match made {
+            Made::ByTheLoop => Box::pin(call(hub, clock, ready, Arc::clone(&lefts))),
+            Made::OfAClosure => Box::pin(call_closure(hub, clock, ready, Arc::clone(&lefts))),
+        };
+        let (run, left) = (Some(run), Arc::clone(&lefts[number]));
         tasks.push(Box::pin(Leaving { run, left }));
     }
     for (call, at) in &script.leaves {
@@ -122,7 +172,17 @@ impl Wake for InLine {
 }
 
 pub(super) fn run_async(script: &Script, seed: u64) -> Vec<String> {
-    let (hub, clock, tasks) = tasks(script, seed);
+    run_tasks(tasks(script, seed, Made::ByTheLoop))
+}
+
+/// As closures, where the script says nothing that a closure cannot.
+pub(super) fn run_closures(script: &Script, seed: u64) -> Option<Vec<String>> {
+    script
+        .fits_closures()
+        .then(|| run_tasks(tasks(script, seed, Made::OfAClosure)))
+}
+
+fn run_tasks((hub, clock, tasks): (Arc<Hub>, CrankedClock, Vec<Task>)) -> Vec<String> {
     let mut tasks: Vec<Option<Task>> = tasks.into_iter().map(Some).collect();
     let line = Arc::new(Mutex::new((0..tasks.len()).collect::<VecDeque<_>>()));
     loop {
@@ -185,7 +245,7 @@ impl Baton {
 }
 
 pub(super) fn run_blocking(script: &Script, seed: u64) -> Vec<String> {
-    let (hub, clock, tasks) = tasks(script, seed);
+    let (hub, clock, tasks) = tasks(script, seed, Made::ByTheLoop);
     let line = Arc::new(Mutex::new((0..tasks.len()).collect::<VecDeque<_>>()));
     let baton = Arc::new(Baton {
         held: Mutex::new(Holding {

@@ -7,9 +7,10 @@
 //! leave 1 at=70ms                               # call 1's caller leaves
 //! ```
 
+use seawall::Failure;
 use seawall_core::call::{Candidate, DedupId};
 use seawall_core::engine::Engine;
-use seawall_core::facts::Replay;
+use seawall_core::facts::{Broke, Replay};
 use seawall_core::gate::{GateId, GateKey};
 use seawall_core::latch::CredentialId;
 use seawall_core::outcome::{Cause, Hint, HintSource, Outcome, Refusal, Report, Sent};
@@ -27,9 +28,9 @@ pub(super) struct Script {
 pub(super) struct CallScript {
     pub(super) at: Instant,
     route: Vec<String>,
-    replay: Replay,
+    pub(super) replay: Replay,
     pub(super) policy: CallPolicy,
-    deadline: Option<Duration>,
+    pub(super) deadline: Option<Duration>,
     nth: u32,
     once: bool,
     attempts: Vec<Vec<Moment>>,
@@ -131,6 +132,21 @@ impl Script {
         }
         call.policy = builder.build().expect("a policy in range").call;
         self.calls.push(call);
+    }
+
+    /// Whether closures can make these calls: each at one gate, with attempts that end before their call's deadline
+    /// (a closure is cut there) and with nothing that only an adapter knows.
+    pub(super) fn fits_closures(&self) -> bool {
+        let fits = |moment: &Moment| match &moment.what {
+            Happens::Commits => false,
+            Happens::Kills(_) => true,
+            Happens::Lands(report) => as_failure(report).is_some(),
+        };
+        self.calls.iter().all(|call| {
+            call.route.len() == 1
+                && (call.nth, call.once, call.deadline) == (1, false, None)
+                && call.attempts.iter().flatten().all(fits)
+        })
     }
 
     /// An engine with the script's gates, and its calls with their routes.
@@ -306,6 +322,33 @@ fn report(text: &str) -> Report {
         should_retry: told,
         status: what.parse().unwrap_or(0),
         ..Report::of(outcome)
+    }
+}
+
+/// What a closure says of the same: an error, or `None` for an answer; nothing where it has no words for it.
+pub(super) fn as_failure(report: &Report) -> Option<Option<Failure>> {
+    if report.should_retry.is_some() {
+        return None;
+    }
+    let failure = match report.outcome {
+        Outcome::Answer => return Some(None),
+        Outcome::Throttled { .. } => Failure::throttled(),
+        Outcome::Refused(Refusal::Caller) | Outcome::Denied { .. } => Failure::status(report.status),
+        Outcome::Failed { cause, .. } => match cause {
+            Cause::Status => Failure::status(report.status),
+            Cause::Connect => Failure::broke(Broke::Refused),
+            Cause::Timeout => Failure::broke(Broke::Timeout),
+            Cause::Cut => Failure::transient(),
+            Cause::Malformed | Cause::Request => return None,
+        },
+        Outcome::Refused(_) => return None,
+    };
+    match report.outcome.hint() {
+        None => Some(Some(failure)),
+        Some(hint) if hint.cools == matches!(report.status, 429 | 503) => {
+            Some(Some(failure.retry_after(hint.wait)))
+        }
+        Some(_) => None,
     }
 }
 

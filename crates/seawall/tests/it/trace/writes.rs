@@ -60,6 +60,7 @@ fn a_keyed_write_that_was_never_sent_may_cross() {
 
 #[test]
 fn an_unsafe_write_is_sent_once() {
+    // Trap G55.
     check(
         "
         gate main budget=1000

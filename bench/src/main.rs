@@ -1,0 +1,100 @@
+//! All of it, or the sections that are named: `speed`, `contended`, `window`, `memory`, `behaviour`, `traps`.
+//!
+//! `--check` asserts what does not depend on the machine, and no time: what is allocated, what a gate takes, and that
+//! each peer still does what we say of it.
+
+use seawall_bench::allocations::Counting;
+use seawall_bench::{contended, memory, speed, window};
+use std::process::{Command, ExitCode};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const SECTIONS: [&str; 6] = ["speed", "contended", "window", "memory", "behaviour", "traps"];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(unknown) = arguments
+        .iter()
+        .find(|argument| *argument != "--check" && !SECTIONS.contains(&argument.as_str()))
+    {
+        eprintln!(
+            "no section is called {unknown}; there are {}",
+            SECTIONS.join(", ")
+        );
+        return ExitCode::from(2);
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .expect("a runtime without threads and sockets asks nothing of the host");
+    let _entered = runtime.enter();
+    if arguments.iter().any(|argument| argument == "--check") {
+        return check();
+    }
+    let mut code = ExitCode::SUCCESS;
+    for section in SECTIONS {
+        if !arguments.is_empty() && !arguments.iter().any(|argument| argument == section) {
+            continue;
+        }
+        println!("\n== {section}");
+        match section {
+            "speed" => speed::print(),
+            "contended" => contended::print(),
+            "window" => window::print(),
+            "memory" => memory::print(),
+            // These have another clock than this program, so they are programs of their own.
+            other => {
+                if !run(other) {
+                    code = ExitCode::FAILURE;
+                }
+            }
+        }
+    }
+    code
+}
+
+fn check() -> ExitCode {
+    let mut well = true;
+    for measured in speed::allocations() {
+        println!("{}: {} allocations", measured.name, measured.allocations);
+        well &= measured.allocations == 0.0;
+    }
+    let gate = memory::gate();
+    println!(
+        "a gate takes {gate} bytes; {} is the most",
+        memory::GATE_BYTES_MAX
+    );
+    well &= gate <= memory::GATE_BYTES_MAX;
+    well &= run("traps");
+    if well {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+/// Builds and runs another program of this package, as this one was. Says whether it ended well.
+fn run(program: &str) -> bool {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    let ended = Command::new(cargo)
+        .args([
+            "run",
+            "--quiet",
+            "--release",
+            "--locked",
+            "--manifest-path",
+            manifest,
+            "--bin",
+            program,
+        ])
+        .status();
+    match ended {
+        Ok(status) => status.success(),
+        Err(error) => {
+            eprintln!("cargo, which builds {program}, does not start: {error}");
+            false
+        }
+    }
+}

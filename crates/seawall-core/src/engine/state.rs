@@ -1,0 +1,125 @@
+//! What an engine holds now, for people, pages and tests. Decides nothing, and changes nothing.
+
+use super::Engine;
+use crate::breaker::View;
+use crate::gate::GateId;
+use crate::learned::Kind;
+use crate::time::Instant;
+
+/// What a gate holds now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GateLoad {
+    /// Attempts in flight.
+    pub in_flight: u32,
+    /// Places promised to calls that were woken and have not polled.
+    pub promised: u32,
+    /// Calls that wait for cool-down, breaker, rate or place.
+    pub queued: u32,
+    /// Calls that wait for credit.
+    pub saving: u32,
+    /// Until when the gate cools.
+    pub not_before: Instant,
+}
+
+impl GateLoad {
+    /// What a gate holds that is not there.
+    pub const NOTHING: Self = Self {
+        in_flight: 0,
+        promised: 0,
+        queued: 0,
+        saving: 0,
+        not_before: Instant::START,
+    };
+}
+
+/// How a gate stands now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GateState {
+    /// What it holds.
+    pub load: GateLoad,
+    /// How many attempts may be in flight; `None` is no bound.
+    pub places: Option<u32>,
+    /// Its breaker, as of the last attempt or poll.
+    pub breaker: Option<View>,
+    /// Its budget, as of the last attempt or poll.
+    pub budget: Option<BudgetState>,
+    /// Its limits on a minute, by kind as in [`Kind::ALL`].
+    pub rates: [RateState; Kind::ALL.len()],
+}
+
+/// How a gate's budget stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BudgetState {
+    /// Extras granted within the window.
+    pub granted: u64,
+    /// Extras that the window allows.
+    pub allowed: u64,
+}
+
+/// How one kind of rate stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RateState {
+    /// What our own limit has room for; `None` is no limit.
+    pub left: Option<u64>,
+    /// What the server said was left, less what was sent since; `None` where it said nothing that holds still.
+    pub told: Option<u64>,
+    /// When the server's window is full again, where it said so.
+    pub full_at: Option<Instant>,
+}
+
+impl Engine {
+    /// What a gate holds now: nothing, where it has been let go.
+    pub fn load(&self, gate: GateId) -> GateLoad {
+        self.gate(gate).map_or(GateLoad::NOTHING, |gate| GateLoad {
+            in_flight: gate.limiter.in_flight(),
+            promised: gate.limiter.promised(),
+            queued: gate.queue.len(),
+            saving: gate.savers.len(),
+            not_before: gate.cooldown.not_before(),
+        })
+    }
+
+    /// How a gate stands at `now`; `None` where it has been let go.
+    pub fn state(&self, now: Instant, id: GateId) -> Option<GateState> {
+        let now = self.now.max(now);
+        let gate = self.gate(id)?;
+        let left = gate
+            .rates
+            .as_ref()
+            .map(|rates| rates.left(now))
+            .unwrap_or_default();
+        let told = gate
+            .windows
+            .as_ref()
+            .map(|windows| windows.left(now))
+            .unwrap_or_default();
+        let mut rates = [RateState::default(); Kind::ALL.len()];
+        for ((rate, left), told) in rates.iter_mut().zip(left).zip(told) {
+            *rate = RateState {
+                left,
+                told: told.map(|(left, _)| left),
+                full_at: told.and_then(|(_, full_at)| full_at),
+            };
+        }
+        Some(GateState {
+            load: self.load(id),
+            places: gate.limiter.most(),
+            breaker: gate.breaker.as_ref().map(crate::breaker::Breaker::view),
+            budget: gate.budget.as_ref().map(|budget| BudgetState {
+                granted: budget.granted(),
+                allowed: budget.allowed(),
+            }),
+            rates,
+        })
+    }
+
+    /// Permits granted and neither settled, abandoned nor ended.
+    pub const fn permits_out(&self) -> u64 {
+        self.permits_out
+    }
+
+    /// Calls begun and not ended.
+    pub fn calls_alive(&self) -> usize {
+        self.calls.len() - self.free.len() + usize::try_from(self.openings).unwrap_or(usize::MAX)
+    }
+}

@@ -1,0 +1,141 @@
+//! A gate of one's own: the state that calls of closures share.
+//!
+//! What can go wrong without one is what goes wrong without an [`Upstream`](crate::Upstream): a thousand callers learn of
+//! one outage a thousand times, and no budget bounds what they add to it. A gate is an upstream's state without its
+//! HTTP: budget, breaker, limits, cool-down. Its promises about load hold for one process.
+
+use crate::chance::entropy;
+use crate::clock::{Clock, TokioClock};
+use crate::hub::Hub;
+use crate::retry::Rules;
+use seawall_core::call::Candidate;
+use seawall_core::engine::Engine;
+use seawall_core::gate::GateKey;
+use seawall_core::policy::{CallPolicy, Policy};
+use seawall_core::trace::{Event, Recording};
+use std::fmt;
+use std::sync::Arc;
+
+/// What calls to one thing share: a database, a queue, a service with a client of its own. Cheap to clone; clones are
+/// the same gate.
+///
+/// Make one for each thing that can fail by itself, once, and give it to [`retry`](crate::retry()) or to
+/// [`blocking::retry`](crate::blocking::retry) in place of a policy; tasks and threads may share it.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use seawall::{Gate, Policy, Preset};
+/// # async fn query() -> std::io::Result<u32> { Ok(7) }
+///
+/// let database = Gate::new(&Policy::preset(Preset::Interactive));
+/// let rows = seawall::retry(|| query(), &database).await?;
+/// # assert_eq!(rows, 7);
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct Gate {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    hub: Arc<Hub>,
+    candidate: Candidate,
+    policy: CallPolicy,
+}
+
+/// Describes a [`Gate`].
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct GateBuilder {
+    policy: Policy,
+    clock: Option<Arc<dyn Clock>>,
+    seed: Option<u64>,
+    recording: Recording,
+}
+
+impl Gate {
+    /// A gate by this policy, which is also that of its calls.
+    pub fn new(policy: &Policy) -> Self {
+        Self::builder(policy).build()
+    }
+
+    /// Begins to describe a gate by this policy.
+    pub const fn builder(policy: &Policy) -> GateBuilder {
+        GateBuilder {
+            policy: *policy,
+            clock: None,
+            seed: None,
+            recording: Recording::Off,
+        }
+    }
+
+    /// Attempts that are out now.
+    pub fn attempts_out(&self) -> u64 {
+        self.shared.hub.with(|engine, _| engine.permits_out())
+    }
+
+    /// Makes no more attempts, for good: those that are out may end, and calls that wait end with `draining`.
+    pub fn drain(&self) {
+        self.shared.hub.with(|engine, now| engine.drain_calls(now));
+    }
+
+    /// What happened since the last time this was asked, in order; only of a gate that was built to record.
+    pub fn events(&self) -> Vec<Event> {
+        self.shared.hub.drain()
+    }
+
+    /// The engine that its calls share, for drivers and pages.
+    pub fn hub(&self) -> &Arc<Hub> {
+        &self.shared.hub
+    }
+
+    pub(crate) fn rules(&self) -> Rules<'_> {
+        let shared = &*self.shared;
+        Rules::shared(&shared.hub, shared.candidate, &shared.policy)
+    }
+}
+
+impl GateBuilder {
+    /// The clock to live by; the host's unless it is given, with the runtime's timers in tasks and a thread's own on
+    /// threads.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// Where chance comes from: the same seed draws the same delays. From the operating system unless it is given.
+    pub const fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Whether [`Gate::events`] has anything to say; off unless it is given.
+    pub const fn recording(mut self, recording: Recording) -> Self {
+        self.recording = recording;
+        self
+    }
+
+    /// The gate.
+    pub fn build(self) -> Gate {
+        let clock = self.clock.unwrap_or_else(|| Arc::new(TokioClock::new()));
+        let mut engine = Engine::new(self.seed.unwrap_or_else(entropy), self.recording);
+        let gate = engine
+            .configure(clock.now(), GateKey(0), &self.policy.gate, &[], None)
+            .expect("a gate without parents has a chain of one");
+        let shared = Shared {
+            hub: Hub::new(engine, clock),
+            candidate: Candidate::at(gate),
+            policy: self.policy.call,
+        };
+        Gate {
+            shared: Arc::new(shared),
+        }
+    }
+}
+
+impl fmt::Debug for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gate").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,133 @@
+//! What makes the attempts of a call: a closure, awaited or run.
+
+use seawall_core::reason::Reason;
+use seawall_core::time::Duration;
+use std::future::{Ready, ready};
+
+/// One attempt, as the closure that makes it may know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    pub(super) number: u32,
+    pub(super) left: Duration,
+    pub(super) sent_for: Reason,
+}
+
+impl Attempt {
+    /// Which attempt of its call this is, from 1.
+    pub const fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// The time that is left for it: it is cut when that has passed. A thread cannot be cut; give this to whatever
+    /// limit its own call takes.
+    pub const fn left(&self) -> Duration {
+        self.left
+    }
+
+    /// Why it is made: `first`, `retry`, `probe` or `hedge`.
+    pub const fn sent_for(&self) -> Reason {
+        self.sent_for
+    }
+}
+
+/// Makes attempts. Closures do, by way of [`retry`](super::retry()) and its like; there are no others.
+pub trait Attempts: sealed::Sealed {
+    /// What a call brings.
+    type Answer;
+    /// What an attempt fails with.
+    type Error;
+    /// One attempt.
+    type Flight: Future<Output = Result<Self::Answer, Self::Error>>;
+
+    /// Makes one attempt, which has not begun before it is polled, or, on a thread, is over.
+    fn attempt(&mut self, attempt: Attempt) -> Self::Flight;
+}
+
+/// Attempts that are awaited.
+#[diagnostic::on_unimplemented(
+    message = "a call of `seawall::blocking` is not awaited",
+    label = "ends with `.call()`",
+    note = "in async code: `seawall::retry(...).await`"
+)]
+pub trait Awaited: Attempts {}
+
+/// A closure without arguments that makes futures. See [`retry`](super::retry()).
+#[derive(Clone, Copy, Debug)]
+pub struct Each<F>(pub(super) F);
+
+/// A closure that is told its attempt and makes futures. See [`retry_with`](super::retry_with).
+#[derive(Clone, Copy, Debug)]
+pub struct EachWith<F>(pub(super) F);
+
+/// A closure without arguments that blocks its thread. See [`blocking::retry`](crate::blocking::retry).
+#[derive(Clone, Copy, Debug)]
+pub struct Blocking<F>(pub(crate) F);
+
+/// A closure that is told its attempt and blocks its thread. See [`blocking::retry_with`](crate::blocking::retry_with).
+#[derive(Clone, Copy, Debug)]
+pub struct BlockingWith<F>(pub(crate) F);
+
+impl<F, Fut, T, E> Attempts for Each<F>
+where
+    F: FnMut() -> Fut,
+    Fut: Future<Output = Result<T, E>>,
+{
+    type Answer = T;
+    type Error = E;
+    type Flight = Fut;
+
+    fn attempt(&mut self, _attempt: Attempt) -> Fut {
+        (self.0)()
+    }
+}
+
+impl<F, Fut, T, E> Attempts for EachWith<F>
+where
+    F: FnMut(Attempt) -> Fut,
+    Fut: Future<Output = Result<T, E>>,
+{
+    type Answer = T;
+    type Error = E;
+    type Flight = Fut;
+
+    fn attempt(&mut self, attempt: Attempt) -> Fut {
+        (self.0)(attempt)
+    }
+}
+
+impl<F, T, E> Attempts for Blocking<F>
+where
+    F: FnMut() -> Result<T, E>,
+{
+    type Answer = T;
+    type Error = E;
+    type Flight = Ready<Result<T, E>>;
+
+    fn attempt(&mut self, _attempt: Attempt) -> Self::Flight {
+        ready((self.0)())
+    }
+}
+
+impl<F, T, E> Attempts for BlockingWith<F>
+where
+    F: FnMut(Attempt) -> Result<T, E>,
+{
+    type Answer = T;
+    type Error = E;
+    type Flight = Ready<Result<T, E>>;
+
+    fn attempt(&mut self, attempt: Attempt) -> Self::Flight {
+        ready((self.0)(attempt))
+    }
+}
+
+impl<F> Awaited for Each<F> where Self: Attempts {}
+impl<F> Awaited for EachWith<F> where Self: Attempts {}
+
+mod sealed {
+    pub trait Sealed {}
+    impl<F> Sealed for super::Each<F> {}
+    impl<F> Sealed for super::EachWith<F> {}
+    impl<F> Sealed for super::Blocking<F> {}
+    impl<F> Sealed for super::BlockingWith<F> {}
+}

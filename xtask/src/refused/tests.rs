@@ -1,0 +1,23 @@
+use super::*;
+use expect_test::expect;
+
+#[test]
+fn a_call_whose_errors_nobody_classifies_is_refused_with_what_to_do() {
+    // Could break with a bound that hides the one that matters, or with a default that nobody asked for.
+    let repo = Repo::open().expect("the repository can be read");
+    let said = said(&repo, "unclassified").expect("cargo runs").join("\n\n");
+    expect![[r#"
+        nothing says which errors of type `Mine` are worth another attempt
+          line 10: `Mine` is not `Classify`, and this call has no `.when(..)` and no `.classify(..)`
+          for this call: `retry(..).when(|error| error.is_transient())`, or `.classify(|error| Failure::status(error.status()))`
+          for every call: `impl seawall::Classify for Mine`
+
+        nothing says which errors of type `Mine` are worth another attempt
+          line 11: `Mine` is not `Classify`, and this call has no `.when(..)` and no `.classify(..)`
+          for this call: `retry(..).when(|error| error.is_transient())`, or `.classify(|error| Failure::status(error.status()))`
+          for every call: `impl seawall::Classify for Mine`
+
+        a call of `seawall::blocking` is not awaited
+          line 12: ends with `.call()`
+          in async code: `seawall::retry(...).await`"#]].assert_eq(&said);
+}
