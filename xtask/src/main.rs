@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use xtask::faults::{self, Suite};
 use xtask::repo::{Error, Repo};
 use xtask::{console, docs, tidy};
 
@@ -10,6 +11,8 @@ const USAGE: &str = "usage:
   cargo xtask tidy                 check walls, arrows, guests, sizes, words and docs
   cargo xtask docs                 write the generated pages under docs/reference
   cargo xtask console --bin PATH   run the ```console blocks of README.md and docs/ with that seawall
+  cargo xtask faults [SUITE...]    break a copy of the build on purpose, in every way of xtask/faults.toml, and see that
+                                   a test notices; SUITE is core, live, live-it, e2e, batch or loom
 ";
 
 /// What the arguments ask for.
@@ -17,6 +20,7 @@ enum Task {
     Tidy,
     Docs,
     Console { bin: PathBuf },
+    Faults { suites: Vec<Suite> },
     Help,
     Unclear,
 }
@@ -51,6 +55,10 @@ fn task(words: &[String]) -> Task {
         ["console", "--bin", bin] => Task::Console {
             bin: PathBuf::from(bin),
         },
+        ["faults", suites @ ..] => match suites.iter().map(|name| Suite::named(name)).collect() {
+            Some(suites) => Task::Faults { suites },
+            None => Task::Unclear,
+        },
         ["help" | "--help" | "-h"] => Task::Help,
         _ => Task::Unclear,
     }
@@ -61,6 +69,7 @@ fn run(task: &Task, out: &mut impl Write) -> Result<Answer, Error> {
         Task::Tidy => run_tidy(out),
         Task::Docs => run_docs(out),
         Task::Console { bin } => run_console(bin, out),
+        Task::Faults { suites } => run_faults(suites, out),
         Task::Help => {
             say(out, USAGE.trim_end())?;
             Ok(Answer::Yes)
@@ -96,7 +105,39 @@ fn run_docs(out: &mut impl Write) -> Result<Answer, Error> {
         repo.write(page.path, &page.text)?;
         say(out, &format!("wrote {}", page.path))?;
     }
+    repo.write(faults::PAGE, &faults::page(&repo)?)?;
+    say(out, &format!("wrote the faults of {}", faults::PAGE))?;
     Ok(Answer::Yes)
+}
+
+/// Plays the faults of these suites, or of all where none is named; suite by suite, so that each is built once.
+fn run_faults(suites: &[Suite], out: &mut impl Write) -> Result<Answer, Error> {
+    let repo = Repo::open()?;
+    let mut all = faults::read(&repo)?;
+    all.retain(|fault| suites.is_empty() || suites.contains(&fault.suite));
+    all.sort_by_key(|fault| fault.suite);
+    let copy = faults::Copy::of(&repo)?;
+    let mut answer = Answer::Yes;
+    for fault in &all {
+        let caught = copy.play(&repo, fault)?;
+        let mark = if caught.is_caught() { "ok   " } else { "FAIL " };
+        if !caught.is_caught() {
+            answer = Answer::No;
+        }
+        say(
+            out,
+            &format!(
+                "{mark} {}: {} ({})\n      {}",
+                fault.breaks,
+                fault.what,
+                fault.suite.name(),
+                caught.said()
+            ),
+        )?;
+    }
+    say(out, &format!("{} faults", all.len()))?;
+    // No faults are no proof.
+    Ok(if all.is_empty() { Answer::No } else { answer })
 }
 
 fn run_console(bin: &std::path::Path, out: &mut impl Write) -> Result<Answer, Error> {

@@ -13,8 +13,8 @@ pub mod walls;
 #[cfg(test)]
 mod tests;
 
-use crate::docs;
 use crate::repo::{Error, Repo};
+use crate::{docs, faults};
 use std::fmt;
 
 /// One rule and the program that holds it.
@@ -91,6 +91,10 @@ pub const CHECKS: &[Check] = &[
     Check {
         name: "generated pages are in step",
         run: docs::in_step,
+    },
+    Check {
+        name: "every fault has its place",
+        run: faults::in_place,
     },
 ];
 

@@ -338,9 +338,15 @@ impl Met {
         }
     }
 
-    /// What two attempts met together: the more definite outcome decides, the longer hint holds, and where either
-    /// may have acted, the call may have.
-    pub(crate) fn merged(self, later: Self) -> Self {
+    /// What two attempts met together: the more definite outcome decides, the hint that ends later holds, and where
+    /// either may have acted, the call may have.
+    pub(crate) fn merged(mut self, later: Self) -> Self {
+        // A hint counts from when it was given, and the call waits from now on: only the rest of it is asked for.
+        let passed = later.at.since(self.at);
+        self.hint = self.hint.filter(|hint| hint.wait > passed).map(|hint| Hint {
+            wait: hint.wait.minus(passed),
+            ..hint
+        });
         let (more, less) = if definite(&later.outcome) >= definite(&self.outcome) {
             (later, self)
         } else {

@@ -5,6 +5,7 @@
 
 mod book;
 mod rates;
+pub mod worlds;
 
 use crate::call::{Candidate, DedupId, Spec};
 use crate::engine::Engine;
@@ -197,7 +198,7 @@ impl World {
             policy,
             gates: [parent, quota, one, two, alone],
             calls: Vec::new(),
-            book: Book::new(policy, policies, prompt),
+            book: Book::new(policies, prompt),
             trace: Vec::new(),
             prompt,
             runs_out: input.coin(),
@@ -260,6 +261,7 @@ impl World {
                 Replay::Declared if !self.policy.call.declared_counts() => Replay::Unsafe,
                 replay => replay,
             },
+            policy: self.policy.call,
             deadline: spec.deadline,
             once: spec.once,
             nth: spec.nth,

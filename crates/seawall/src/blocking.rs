@@ -22,13 +22,14 @@ pub use call::{retry, retry_with};
 pub use upstream::Upstream;
 
 use crate::clock::{Clock, Sleep, host_wall};
+use crate::sync::thread::{self, Thread};
+use crate::sync::{AtomicBool, thread_local};
 use seawall_core::time::{Duration, Instant, Wall};
 use std::cell::{Cell, RefCell};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Wake, Waker};
-use std::thread::Thread;
 
 thread_local! {
     /// When the future that this thread runs wants to be polled again at the latest.
@@ -106,7 +107,7 @@ impl Future for ParkUntil {
         match point.map(|point| park_until(context.waker(), point)) {
             Some(Keeper::Park) => {}
             // A rest of the caller's own, by this clock; or a time that never comes.
-            Some(Keeper::Other) | None => WAKE_AT.set(WAKE_AT.get().min(self.at)),
+            Some(Keeper::Other) | None => WAKE_AT.with(|at| at.set(at.get().min(self.at))),
         }
         Poll::Pending
     }
@@ -151,7 +152,7 @@ pub(crate) enum Keeper {
 pub(crate) fn park_until(waker: &Waker, point: std::time::Instant) -> Keeper {
     let keeper = PARKING.try_with(|parking| match &*parking.borrow() {
         Some(parking) if parking.waker.will_wake(waker) => {
-            WAKE_AT.set(WAKE_AT.get().min(parking.clock.instant(point)));
+            WAKE_AT.with(|at| at.set(at.get().min(parking.clock.instant(point))));
             Keeper::Park
         }
         Some(_) | None => Keeper::Other,
@@ -172,9 +173,9 @@ pub trait Rest {
 /// of `clock`, or wake it themselves.
 pub fn block_on<T>(clock: &StdClock, future: impl Future<Output = T>) -> T {
     // One that is in use is not here: a park inside a park has its own.
-    let parked = SPARE.take().unwrap_or_else(|| {
+    let parked = SPARE.with(Cell::take).unwrap_or_else(|| {
         Arc::new(Parked {
-            thread: std::thread::current(),
+            thread: thread::current(),
             woken: AtomicBool::new(false),
         })
     });
@@ -189,7 +190,7 @@ pub fn block_on<T>(clock: &StdClock, future: impl Future<Output = T>) -> T {
     .enter();
     let value = block_on_resting(&park, future);
     drop(outer);
-    SPARE.set(Some(park.parked));
+    SPARE.with(|spare| spare.set(Some(park.parked)));
     value
 }
 
@@ -199,9 +200,9 @@ pub fn block_on_resting<T>(rest: &impl Rest, future: impl Future<Output = T>) ->
     let mut context = Context::from_waker(&waker);
     let mut future = pin!(future);
     loop {
-        let outer = WAKE_AT.replace(Instant::NEVER);
+        let outer = WAKE_AT.with(|at| at.replace(Instant::NEVER));
         let polled = future.as_mut().poll(&mut context);
-        let wake_at = WAKE_AT.replace(outer);
+        let wake_at = WAKE_AT.with(|at| at.replace(outer));
         match polled {
             Poll::Ready(value) => return value,
             Poll::Pending => rest.rest(wake_at),
@@ -224,9 +225,9 @@ impl Rest for Park {
         while !self.parked.woken.swap(false, Ordering::Acquire) {
             let left = until.since(self.clock.now());
             match until {
-                Instant::NEVER => std::thread::park(),
+                Instant::NEVER => thread::park(),
                 _ if left == Duration::ZERO => return,
-                _ => std::thread::park_timeout(left.into()),
+                _ => thread::park_timeout(left.into()),
             }
         }
     }
@@ -239,7 +240,9 @@ struct Parked {
 
 impl Wake for Parked {
     fn wake(self: Arc<Self>) {
-        self.woken.store(true, Ordering::Release);
+        // A swap and no store: the model takes a store beside the other side's swap to be reordered with it, which
+        // no memory model allows.
+        self.woken.swap(true, Ordering::AcqRel);
         self.thread.unpark();
     }
 }

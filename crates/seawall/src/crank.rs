@@ -1,11 +1,12 @@
 //! A clock that is cranked by hand: hours pass in microseconds, and two runs are the same to the byte.
 
 use crate::clock::{Clock, Sleep};
+use crate::sync::{Mutex, MutexGuard};
 use seawall_core::time::{Duration, Instant, Wall};
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 /// A clock that stands still until somebody cranks it. Clones are the same clock.
@@ -42,12 +43,7 @@ impl CrankedClock {
     /// Turns to the next time that somebody waits for, and wakes the one that began to wait for it first. `None`
     /// where nobody waits.
     pub fn step(&self) -> Option<Instant> {
-        let (at, waker) = {
-            let mut crank = self.lock();
-            let ((at, _), waker) = crank.sleepers.pop_first()?;
-            crank.now = crank.now.max(at);
-            (at, waker)
-        };
+        let (at, waker) = self.lock().next_by(Instant::NEVER)?;
         waker.wake();
         Some(at)
     }
@@ -55,16 +51,18 @@ impl CrankedClock {
     /// Turns by this much, waking whoever waits for a time on the way, in order.
     pub fn advance(&self, length: Duration) {
         let end = self.now().after(length);
-        while self
-            .lock()
-            .sleepers
-            .first_key_value()
-            .is_some_and(|((at, _), _)| *at <= end)
-        {
-            self.step();
+        loop {
+            let (_, waker) = {
+                let mut crank = self.lock();
+                let Some(next) = crank.next_by(end) else {
+                    // Under the lock that found nobody: who begins to wait after it sees the new time.
+                    crank.now = crank.now.max(end);
+                    return;
+                };
+                next
+            };
+            waker.wake();
         }
-        let mut crank = self.lock();
-        crank.now = crank.now.max(end);
     }
 
     /// How many waits have begun so far. Whoever had to be polled before it could wait has been, once this has grown.
@@ -87,6 +85,17 @@ impl CrankedClock {
 
     fn lock(&self) -> MutexGuard<'_, Crank> {
         self.crank.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Crank {
+    /// Turns to the next time up to `end` that somebody waits for, and forgets the one who waits: to be woken once
+    /// the lock is open.
+    fn next_by(&mut self, end: Instant) -> Option<(Instant, Waker)> {
+        let next = self.sleepers.first_entry().filter(|next| next.key().0 <= end)?;
+        let ((at, _), waker) = next.remove_entry();
+        self.now = self.now.max(at);
+        Some((at, waker))
     }
 }
 

@@ -6,6 +6,7 @@
 //! lets go; and wakers are called after the lock is open.
 
 use crate::clock::{Clock, Sleep};
+use crate::sync::{Mutex, MutexGuard};
 use seawall_core::call::Spec;
 use seawall_core::engine::{self, Engine, Opening};
 use seawall_core::outcome::{Report, Sent, Usage};
@@ -15,7 +16,7 @@ use seawall_core::trace::Event;
 use seawall_core::verdict::{Action, CallId, Ended, Limits, Permit, Role, Verdict};
 use std::fmt;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 /// An engine that many callers share.

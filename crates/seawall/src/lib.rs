@@ -51,6 +51,7 @@ mod gate;
 pub mod http;
 pub mod hub;
 pub mod retry;
+mod sync;
 #[cfg(feature = "http")]
 pub mod trial;
 #[cfg(feature = "http")]

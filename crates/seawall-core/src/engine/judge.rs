@@ -371,6 +371,7 @@ impl Engine {
         call.hedged = true;
         let fits = call.deadline.since(now) >= call.policy.timeouts.min_attempt;
         if fits
+            && !self.draining
             && call.retries_made < call.retries
             && self.standing(now, slot, leg) == Standing::Now
             && let Ok(paid) = self.charge(now, slot, leg)

@@ -66,6 +66,8 @@ impl Engine {
         };
         self.rechain(number, chain);
         self.pump(now, number);
+        // There may be credit now, or no budget to wait for: whoever comes next would pass those who wait.
+        self.wake_saver(now, number);
         Ok(id)
     }
 

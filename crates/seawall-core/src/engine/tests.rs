@@ -193,3 +193,17 @@ fn draining_ends_what_waits_and_lets_what_is_out_end() {
     assert_eq!(engine.load(gate).in_flight, 0);
     assert_eq!(codes(&mut engine).len(), 6);
 }
+
+#[test]
+fn draining_sends_no_hedge_beside_what_is_out() {
+    // Could break if the hedge of an attempt that was out before is taken for part of it.
+    let mut desk = Desk::new(plain().hedge_after(ms(10)));
+    let gate = desk.gate(plain(), &[]);
+    let call = desk.begin(&[Candidate::at(gate)]);
+    let permit = desk.sent(call);
+    desk.engine.drain_calls(desk.now);
+    desk.pass(ms(20));
+    assert_eq!(desk.told(call), "first");
+    desk.answer(permit);
+    assert_eq!(desk.told(call), "succeeded");
+}

@@ -4,7 +4,7 @@ use super::rates::Taken;
 use crate::call::{Candidate, DedupId};
 use crate::facts::Replay;
 use crate::outcome::{Cause, Outcome, Report, Sent};
-use crate::policy::{GatePolicy, LongHint, PROBE_LEASE_SLACK, Policy};
+use crate::policy::{CallPolicy, GatePolicy, LongHint, Mode, PROBE_LEASE_SLACK};
 use crate::reason::Reason;
 use crate::time::{Duration, Instant};
 use crate::trace::{Event, Held, What};
@@ -24,13 +24,16 @@ const CHAINS: [(&[usize], usize); 3] = [(&[2, 0, 1], 1), (&[3, 0, 1], 1), (&[4],
 type Gates = [bool; GATES];
 
 pub(super) struct Book {
-    policy: Policy,
     policies: [GatePolicy; GATES],
     prompt: bool,
     calls: BTreeMap<u64, Known>,
     extras: [Vec<Instant>; GATES],
     originals: [Vec<Instant>; GATES],
     cools_until: [Instant; GATES],
+    forced_open: Gates,
+    draining: bool,
+    reloaded_at: Option<Instant>,
+    last_at: Instant,
     taken: Taken,
     turns: u64,
     broken: Option<String>,
@@ -41,6 +44,8 @@ pub(super) struct Begun<'a> {
     pub(super) route: &'a [Candidate],
     /// The upstream of its first candidate; the others follow.
     pub(super) first: usize,
+    /// What it keeps, whatever is configured after.
+    pub(super) policy: CallPolicy,
     pub(super) replay: Replay,
     pub(super) deadline: Instant,
     pub(super) once: bool,
@@ -52,6 +57,7 @@ pub(super) struct Begun<'a> {
 struct Known {
     route: Vec<Candidate>,
     first: usize,
+    policy: CallPolicy,
     replay: Replay,
     deadline: Instant,
     once: bool,
@@ -96,15 +102,18 @@ struct Extra {
 }
 
 impl Book {
-    pub(super) fn new(policy: Policy, policies: [GatePolicy; GATES], prompt: bool) -> Self {
+    pub(super) fn new(policies: [GatePolicy; GATES], prompt: bool) -> Self {
         Self {
-            policy,
             policies,
             prompt,
             calls: BTreeMap::new(),
             extras: Default::default(),
             originals: Default::default(),
             cools_until: [Instant::START; GATES],
+            forced_open: [false; GATES],
+            draining: false,
+            reloaded_at: None,
+            last_at: Instant::START,
             taken: Taken::new(),
             turns: 0,
             broken: None,
@@ -132,6 +141,7 @@ impl Book {
         let known = Known {
             route: begun.route.to_vec(),
             first: begun.first,
+            policy: begun.policy,
             replay: begun.replay,
             deadline: begun.deadline,
             once: begun.once,
@@ -155,11 +165,70 @@ impl Book {
         self.calls.get_mut(&number).expect("every call is known")
     }
 
+    /// The gate has another policy from now on, and keeps what it counted.
+    pub(super) fn configured(&mut self, now: Instant, gate: usize, policy: GatePolicy) {
+        let old = core::mem::replace(&mut self.policies[gate], policy);
+        self.reloaded_at = Some(now);
+        if old.limits().rates() != policy.limits().rates() {
+            self.taken.configured(gate);
+        }
+        match (old.budget(), policy.budget()) {
+            (Some(old), Some(new)) if old.window() == new.window() => {}
+            (Some(old), Some(new)) => {
+                // A reload carries the old sums as one, which leave within a turn: until then they are credit, and
+                // no longer than until then they are extras.
+                let turn = new.window().over(10);
+                let leaves = now.after(turn).before(new.window());
+                self.originals[gate].retain(|at| now.since(*at) <= old.window());
+                self.originals[gate].fill(leaves);
+                self.extras[gate].clear();
+            }
+            (None, _) | (_, None) => {
+                self.originals[gate].clear();
+                self.extras[gate].clear();
+            }
+        }
+        // The latch is the breaker's, and goes with it; a policy that says another mode than the last one sets it.
+        let modes = (
+            old.breaker().map(|breaker| breaker.mode),
+            policy.breaker().map(|breaker| breaker.mode),
+        );
+        if modes.0 != modes.1 {
+            self.forced_open[gate] = modes.1 == Some(Mode::Open);
+        }
+        if old.breaker().is_some() != policy.breaker().is_some() {
+            let out = self.calls.values_mut().flat_map(|call| call.out.values_mut());
+            for flown in out.filter(|flown| CHAINS[flown.upstream].0[0] == gate) {
+                flown.probe_until = None;
+            }
+        }
+    }
+
+    pub(super) fn forced(&mut self, gate: usize, mode: Mode) {
+        self.forced_open[gate] = mode == Mode::Open && self.policies[gate].breaker().is_some();
+        if mode == Mode::Auto {
+            self.cools_until[gate] = Instant::START;
+        }
+    }
+
+    pub(super) const fn drains(&mut self) {
+        self.draining = true;
+    }
+
+    pub(super) const fn is_draining(&self) -> bool {
+        self.draining
+    }
+
+    /// The upstream of the first candidate of a call.
+    pub(super) fn first(&self, number: u64) -> usize {
+        self.calls[&number].first
+    }
+
     pub(super) fn settled(&mut self, now: Instant, number: u64, permit: &Permit, report: &Report) {
         self.taken.settled((number, permit.attempt()), report);
         let candidate = permit.candidate();
-        let believes = self.policy.call.hints().long() == LongHint::Stop;
         let call = self.call(number);
+        let believes = call.policy.hints().long() == LongHint::Stop;
         let upstream = call.first + candidate;
         if let Outcome::Failed {
             sent: Sent::Maybe, ..
@@ -203,6 +272,10 @@ impl Book {
     }
 
     pub(super) fn verify(&mut self, event: &Event) {
+        if event.at < self.last_at {
+            self.break_law("time went back");
+        }
+        self.last_at = event.at;
         match event.what {
             What::Sent(_) => self.verify_send(event),
             What::Waits(reason, until) => self.verify_wait(event, reason, until),
@@ -248,9 +321,9 @@ impl Book {
         if event.took.has(Held::CHARGE) {
             self.count_extra(event);
         }
-        let policy = self.policy.call;
         let turn = self.turns + 1;
         let call = self.call(event.call);
+        let policy = call.policy;
         let length = until.since(event.at);
         let mut law = None;
         if until > call.deadline.max(event.at) {
@@ -265,7 +338,12 @@ impl Book {
                     law = Some("a wait leaves no time for the attempt");
                 }
                 let clamps = policy.hints().long() == LongHint::Clamp;
-                if length > cap && !clamps && until > asked_until.after(spread) {
+                // Where a hint is spread, it is so beyond the longer of hint and draw (rule C2).
+                let spreads_from = match reason {
+                    Reason::ServerAsked { .. } => asked_until.max(event.at.after(cap)),
+                    _ => asked_until,
+                };
+                if length > cap && !clamps && until > spreads_from.after(spread) {
                     law = Some("a delay is above the cap, and nobody asked for it");
                 }
             }
@@ -291,8 +369,8 @@ impl Book {
             self.count_extra(event);
         }
         let candidate = usize::from(event.candidate);
-        let total = self.policy.call.timeouts().total();
         let call = self.call(event.call);
+        let total = call.policy.timeouts().total();
         let upstream = call.first + candidate;
         let lease = event.at.after(total.unwrap_or(Duration::MAX)).min(call.deadline);
         let flown = Flown {
@@ -316,14 +394,23 @@ impl Book {
         if let Some(law) = law {
             self.break_law(law);
         }
-        self.verify_probes(event.at, upstream);
+        // A lower limit drains: only who takes a slot may find too many taken.
+        if event.took.has(Held::PROBE) {
+            self.verify_probes(event.at, upstream);
+        }
     }
 
     /// Laws 3, 4 and 6, and how often and where a call is sent at the most.
     fn send_law(&mut self, event: &Event, candidate: usize, upstream: usize) -> Option<&'static str> {
-        let policy = self.policy.call;
         let cools_until = self.cools_until[CHAINS[upstream].1];
+        if self.draining {
+            return Some("a call was sent after the drain began");
+        }
+        if CHAINS[upstream].0.iter().any(|gate| self.forced_open[*gate]) {
+            return Some("a call was sent through a gate that is forced open");
+        }
         let call = self.call(event.call);
+        let policy = call.policy;
         let to = call.route[candidate];
         if call.committed {
             return Some("a call was sent again after its commit");
@@ -382,7 +469,8 @@ impl Book {
         let probes = out
             .filter(|flown| flown.upstream == upstream && flown.probe_until.is_some_and(|until| now < until));
         let probes = probes.count();
-        let most = self.policy.gate.breaker().map_or(0, |breaker| breaker.probes());
+        let breaker = self.policies[CHAINS[upstream].0[0]].breaker();
+        let most = breaker.map_or(0, |breaker| breaker.probes());
         if probes > most as usize {
             let law = format!("{probes} probes of upstream {upstream} are in flight, {most} may be");
             self.break_law(&law);
@@ -417,7 +505,8 @@ impl Book {
     /// Credit is for who waits for it before it is for who comes.
     fn verify_credit_order(&mut self, event: &Event) {
         let call = &self.calls[&event.call];
-        if !self.prompt || call.route.len() > 1 {
+        // A reload wakes who waited for a place and who waited for credit at once, and each asks in its own line.
+        if !self.prompt || call.route.len() > 1 || self.reloaded_at == Some(event.at) {
             return;
         }
         let mine = match call.stands {

@@ -13,6 +13,8 @@ type Cost = [u64; 4];
 
 pub(super) struct Taken {
     sent: Vec<Entry>,
+    /// By gate: the first entry that its limits of now hold for. What went before a reload weighs in the engine alone.
+    since: [usize; GATES],
     /// What attempts used whose sending has not been told yet: events come after the step.
     used: Vec<((u64, u32), Cost)>,
 }
@@ -32,8 +34,14 @@ impl Taken {
     pub(super) const fn new() -> Self {
         Self {
             sent: Vec::new(),
+            since: [0; GATES],
             used: Vec::new(),
         }
+    }
+
+    /// The gate has other limits from now on.
+    pub(super) const fn configured(&mut self, gate: usize) {
+        self.since[gate] = self.sent.len();
     }
 
     /// An attempt is sent that passes `gates`: over no span up to now is any limit exceeded. Says which was.
@@ -70,7 +78,11 @@ impl Taken {
                 continue;
             };
             let mut sum = 0;
-            for entry in self.sent.iter().rev().filter(|entry| entry.gates.contains(&gate)) {
+            for entry in self.sent[self.since[gate]..]
+                .iter()
+                .rev()
+                .filter(|entry| entry.gates.contains(&gate))
+            {
                 sum += u128::from(entry.cost[kind]);
                 let span = u128::from(at.since(entry.at).as_nanos());
                 if sum * MINUTE > limit * (MINUTE + span) {

@@ -14,6 +14,7 @@ mod server;
 mod tls;
 mod trace;
 mod whole;
+mod worlds;
 
 use std::future::Future;
 use std::time::Duration;

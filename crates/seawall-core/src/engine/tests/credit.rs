@@ -173,3 +173,45 @@ fn who_waits_at_another_gate_does_not_pass_who_waited_longer_for_the_parent() {
     }
     assert_eq!(order[1..], [older, younger]);
 }
+
+#[test]
+fn a_reload_that_takes_the_budget_away_wakes_who_waits_for_its_credit() {
+    // Could break if only places are looked at after a reload: the saver would sit out the old window's turn.
+    let mut desk = Desk::new(plain());
+    let key = GateKey(desk.keys);
+    let main = desk.gate(saving(), &[]);
+    let charged = failed_call(&mut desk, main, "backing-off");
+    let waits = failed_call(&mut desk, main, "budget-wait");
+    let unbounded = plain().build().expect("a policy in range").gate;
+    desk.engine
+        .configure(desk.now, key, &unbounded, &[], None)
+        .expect("one gate");
+    assert_eq!(desk.engine.woken(desk.now), Some(waits));
+    assert_eq!(desk.told(waits), "backing-off");
+    desk.engine.end(desk.now, charged);
+}
+
+#[test]
+fn a_throttle_that_says_a_time_invites_its_retry_and_a_silent_one_does_not() {
+    // Could break if every 429 were taken for an invitation: an overloaded server would be retried without bound.
+    let mut desk = Desk::new(plain());
+    let gate = desk.gate(saving(), &[]);
+    let silent = Report::of(Outcome::Throttled { hint: None });
+    for (report, took) in [(throttled(ms(5)), Held::NOTHING), (silent, Held::CHARGE)] {
+        let call = desk.begin(&[Candidate::at(gate)]);
+        let permit = desk.sent(call);
+        desk.settle(permit, report);
+        let _wait = desk.poll(call);
+        let events: Vec<Event> = desk.engine.drain().collect();
+        let waits = events
+            .iter()
+            .find(|event| matches!(event.what, What::Waits(..)))
+            .expect("a throttle is waited out");
+        assert!(
+            waits.took.has(took) && (took == Held::CHARGE || !waits.took.has(Held::CHARGE)),
+            "{waits}"
+        );
+        desk.pass(ms(10));
+        desk.engine.end(desk.now, call);
+    }
+}

@@ -273,3 +273,15 @@ fn whoever_forces_a_gate_is_obeyed_and_auto_ends_its_cool_down() {
     let permit = desk.sent(sends);
     desk.answer(permit);
 }
+
+#[test]
+fn of_a_hint_that_was_given_earlier_only_the_rest_is_waited_for() {
+    // Could break if the hint of the first of two attempts counted anew from the end of the second.
+    let now = Instant::START;
+    let earlier = Met::of(now, &throttled(ms(900)));
+    for (passed, left) in [(300, Some(ms(600))), (900, None), (5_000, None)] {
+        let later = Met::of(now + ms(passed), &failed(500, Sent::Maybe));
+        let hint = earlier.merged(later).hint;
+        assert_eq!(hint.map(|hint| hint.wait), left, "after {passed} ms");
+    }
+}

@@ -1,0 +1,441 @@
+//! Broken builds: each fault of `xtask/faults.toml` is put into a copy of the tree, and the tests that it names must
+//! notice.
+//!
+//! What can go wrong: a test that cannot fail is taken for a proof, and nobody sees when an edit makes it one. So every
+//! law has faults that break it on purpose, and a fault that no test notices is a finding, as is one whose place in the
+//! source is gone, or that does not compile: what does not build is caught by nobody. What this does not say is that
+//! other faults would be noticed.
+
+use crate::repo::{Error, Repo};
+use crate::tidy::Finding;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use toml::Table;
+
+/// Where the faults stand.
+pub const TABLE: &str = "xtask/faults.toml";
+/// The page that says which laws and rules they break, between two marks.
+pub const PAGE: &str = "ARCHITECTURE.md";
+const BEGIN: &str = "<!-- faults: written by `cargo xtask docs` -->";
+const END: &str = "<!-- end of faults -->";
+
+/// One fault, and who must notice it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What it does, as a sentence without an end.
+    pub what: String,
+    /// Which laws of ARCHITECTURE.md and which rules it breaks.
+    pub breaks: String,
+    /// The file that it is put into.
+    pub file: String,
+    /// What stands there once, and only there.
+    pub old: String,
+    /// What stands there instead.
+    pub new: String,
+    /// Which suite runs.
+    pub suite: Suite,
+    /// The tests of it, of which one must fail: the ends of their paths.
+    pub tests: Vec<String>,
+}
+
+/// A set of tests that is built together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Suite {
+    /// The unit tests of the core.
+    Core,
+    /// The unit tests of the live crate.
+    Live,
+    /// The integration tests of the live crate.
+    LiveIt,
+    /// The socket tests of client and mock.
+    Ends,
+    /// The unit tests of the batch crate.
+    Batch,
+    /// Every order of a few callers.
+    Loom,
+}
+
+impl Suite {
+    const ALL: [Self; 6] = [
+        Self::Core,
+        Self::Live,
+        Self::LiveIt,
+        Self::Ends,
+        Self::Batch,
+        Self::Loom,
+    ];
+
+    /// Its name in the table and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Core => "core",
+            Self::Live => "live",
+            Self::LiveIt => "live-it",
+            Self::Ends => "e2e",
+            Self::Batch => "batch",
+            Self::Loom => "loom",
+        }
+    }
+
+    /// The suite of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|suite| suite.name() == name)
+    }
+
+    /// The words after `cargo test`, and the folder to say them in.
+    const fn words(self) -> (&'static str, &'static [&'static str]) {
+        match self {
+            // The core's laws run over hours of virtual time, but a fault needs no faster code than it takes to build.
+            Self::Core => (
+                "",
+                &[
+                    "-p",
+                    "seawall-core",
+                    "--lib",
+                    "--config",
+                    "profile.test.package.seawall-core.opt-level=1",
+                ],
+            ),
+            Self::Live => ("", &["-p", "seawall", "--lib"]),
+            Self::LiveIt => ("", &["-p", "seawall", "--test", "it"]),
+            Self::Ends => ("", &["-p", "e2e", "--test", "it"]),
+            Self::Batch => ("", &["-p", "seawall-batch", "--lib"]),
+            Self::Loom => ("loom", &["--release", "--test", "scenes"]),
+        }
+    }
+}
+
+/// What became of one fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Caught {
+    /// These tests failed.
+    By(Vec<String>),
+    /// Every test passed.
+    Nobody,
+    /// The place is not there, or there more than once.
+    Misplaced {
+        /// How often it is there.
+        times: usize,
+    },
+    /// The faulty source does not compile.
+    Unbuilt {
+        /// What the compiler said first.
+        detail: String,
+    },
+    /// A test that is named is not among those that ran.
+    Untested {
+        /// Which.
+        test: String,
+    },
+}
+
+impl Caught {
+    /// Whether a test has noticed.
+    pub const fn is_caught(&self) -> bool {
+        match self {
+            Self::By(_) => true,
+            Self::Nobody | Self::Misplaced { .. } | Self::Unbuilt { .. } | Self::Untested { .. } => false,
+        }
+    }
+
+    /// As a line says it.
+    pub fn said(&self) -> String {
+        match self {
+            Self::By(tests) => format!("caught by {}", tests.join(", ")),
+            Self::Nobody => "NOBODY noticed; write the test that does".to_owned(),
+            Self::Misplaced { times } => {
+                format!(
+                    "its `old` is there {times} times; it must be there once, so look at the source and mend the table"
+                )
+            }
+            Self::Unbuilt { detail } => format!("does not compile, which no test can notice: {detail}"),
+            Self::Untested { test } => format!("there is no test `{test}`; mend the table"),
+        }
+    }
+}
+
+/// The faults of the table.
+///
+/// # Errors
+/// The table is not of its form.
+pub fn read(repo: &Repo) -> Result<Vec<Fault>, Error> {
+    let table = repo.toml(TABLE)?;
+    let rows = table.get("fault").and_then(toml::Value::as_array);
+    rows.into_iter().flatten().map(fault).collect()
+}
+
+fn fault(row: &toml::Value) -> Result<Fault, Error> {
+    let empty = Table::new();
+    let row = row.as_table().unwrap_or(&empty);
+    let wrong = |detail: String| Error::Form {
+        path: TABLE.to_owned(),
+        detail,
+    };
+    let what = row.get("what").and_then(toml::Value::as_str).unwrap_or("");
+    let text = |key: &str| {
+        let value = row.get(key).and_then(toml::Value::as_str);
+        value
+            .map(str::to_owned)
+            .ok_or_else(|| wrong(format!("the fault `{what}` has no text `{key}`")))
+    };
+    let suite = text("suite")?;
+    let suite =
+        Suite::named(&suite).ok_or_else(|| wrong(format!("the fault `{what}` is of no suite: {suite}")))?;
+    let tests = row.get("tests").and_then(toml::Value::as_array);
+    let tests: Vec<String> = tests
+        .into_iter()
+        .flatten()
+        .filter_map(|test| test.as_str().map(str::to_owned))
+        .collect();
+    if tests.is_empty() {
+        return Err(wrong(format!("the fault `{what}` names no tests")));
+    }
+    Ok(Fault {
+        what: text("what")?,
+        breaks: text("breaks")?,
+        file: text("file")?,
+        old: text("old")?,
+        new: text("new")?,
+        suite,
+        tests,
+    })
+}
+
+/// The source with the fault in it.
+///
+/// # Errors
+/// How often its place is there, where that is not once.
+pub fn broken(source: &str, fault: &Fault) -> Result<String, usize> {
+    match source.matches(&fault.old).count() {
+        1 => Ok(source.replacen(&fault.old, &fault.new, 1)),
+        times => Err(times),
+    }
+}
+
+/// A copy of the tree in which faults are played, with builds of its own; kept from run to run, so that only what has
+/// changed is built again.
+#[derive(Debug)]
+pub struct Copy {
+    root: PathBuf,
+}
+
+impl Copy {
+    /// The copy below `target/faults`, brought up to date.
+    ///
+    /// # Errors
+    /// A file cannot be read or written.
+    pub fn of(repo: &Repo) -> Result<Self, Error> {
+        let root = repo.root().join("target/faults/tree");
+        let copy = Self { root };
+        let mut kept = BTreeSet::new();
+        for file in &repo.files {
+            let bytes = read_bytes(&repo.root().join(&file.path))?;
+            copy.write(&file.path, &bytes)?;
+            kept.insert(copy.root.join(&file.path));
+        }
+        remove_others(&copy.root, &kept)?;
+        Ok(copy)
+    }
+
+    /// Puts the fault in, runs its tests, takes it out again.
+    ///
+    /// # Errors
+    /// A file cannot be written, or cargo cannot be run.
+    pub fn play(&self, repo: &Repo, fault: &Fault) -> Result<Caught, Error> {
+        let source = repo.text(&fault.file)?;
+        let faulty = match broken(source, fault) {
+            Ok(faulty) => faulty,
+            Err(times) => return Ok(Caught::Misplaced { times }),
+        };
+        self.write(&fault.file, faulty.as_bytes())?;
+        let caught = self.run(fault);
+        self.write(&fault.file, source.as_bytes())?;
+        caught
+    }
+
+    fn run(&self, fault: &Fault) -> Result<Caught, Error> {
+        let build = self.cargo(fault.suite, &["--no-run"], &[])?;
+        if !build.succeeded {
+            let first = build.text.lines().find(|line| line.starts_with("error"));
+            return Ok(Caught::Unbuilt {
+                detail: first.unwrap_or("cargo failed").to_owned(),
+            });
+        }
+        let mut filters: Vec<&str> = fault.tests.iter().map(String::as_str).collect();
+        filters.dedup();
+        let run = self.cargo(fault.suite, &[], &filters)?;
+        let (passed, failed) = results(&run.text);
+        // A process that a fault brings down names no test; that it went down is what was to be seen.
+        if !run.succeeded && failed.is_empty() {
+            return Ok(Caught::By(vec![format!(
+                "{} (its process ended)",
+                filters.join(" or ")
+            )]));
+        }
+        for test in &fault.tests {
+            if !passed
+                .iter()
+                .chain(&failed)
+                .any(|ran| ran.contains(test.as_str()))
+            {
+                return Ok(Caught::Untested { test: test.clone() });
+            }
+        }
+        Ok(if failed.is_empty() {
+            Caught::Nobody
+        } else {
+            Caught::By(failed)
+        })
+    }
+
+    fn cargo(&self, suite: Suite, words: &[&str], filters: &[&str]) -> Result<Run, Error> {
+        let (folder, target) = suite.words();
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut command = Command::new(cargo);
+        command
+            .current_dir(self.root.join(folder))
+            .args(["test", "--offline", "--color", "never"])
+            .args(target)
+            .args(words)
+            .env("CARGO_TARGET_DIR", self.root.with_file_name("build").join(folder))
+            // What a fault breaks is the test's own news; a shrunk case of it is not worth its time here.
+            .env("PROPTEST_MAX_SHRINK_ITERS", "0")
+            .env("RUST_BACKTRACE", "0");
+        if !filters.is_empty() {
+            command.arg("--").args(filters);
+        }
+        let done = command.output().map_err(|source| Error::Io {
+            path: "cargo".into(),
+            source,
+        })?;
+        let mut text = String::from_utf8_lossy(&done.stdout).into_owned();
+        text.push_str(&String::from_utf8_lossy(&done.stderr));
+        Ok(Run {
+            succeeded: done.status.success(),
+            text,
+        })
+    }
+
+    /// Writes one file, where it is another than the one that is there: what keeps its time is not built again.
+    fn write(&self, path: &str, bytes: &[u8]) -> Result<(), Error> {
+        let full = self.root.join(path);
+        if fs::read(&full).is_ok_and(|old| old == bytes) {
+            return Ok(());
+        }
+        let fail = |source| Error::Io {
+            path: full.clone(),
+            source,
+        };
+        if let Some(folder) = full.parent() {
+            fs::create_dir_all(folder).map_err(fail)?;
+        }
+        fs::write(&full, bytes).map_err(fail)
+    }
+}
+
+struct Run {
+    succeeded: bool,
+    text: String,
+}
+
+/// The tests that passed and those that failed, by what libtest prints.
+fn results(text: &str) -> (Vec<String>, Vec<String>) {
+    let (mut passed, mut failed) = (Vec::new(), Vec::new());
+    for line in text.lines() {
+        let Some(line) = line.strip_prefix("test ") else {
+            continue;
+        };
+        if let Some(name) = line.strip_suffix(" ... ok") {
+            passed.push(name.to_owned());
+        } else if let Some(name) = line.strip_suffix(" ... FAILED") {
+            failed.push(name.to_owned());
+        }
+    }
+    (passed, failed)
+}
+
+fn read_bytes(path: &Path) -> Result<Vec<u8>, Error> {
+    fs::read(path).map_err(|source| Error::Io {
+        path: path.to_path_buf(),
+        source,
+    })
+}
+
+/// Removes from the copy what the tree has no more; lock files that cargo writes beside manifests stay.
+fn remove_others(folder: &Path, kept: &BTreeSet<PathBuf>) -> Result<(), Error> {
+    let fail = |source| Error::Io {
+        path: folder.to_path_buf(),
+        source,
+    };
+    for entry in fs::read_dir(folder).map_err(fail)? {
+        let path = entry.map_err(fail)?.path();
+        if path.is_dir() {
+            remove_others(&path, kept)?;
+        } else if !kept.contains(&path) && path.extension().is_none_or(|end| end != "lock") {
+            fs::remove_file(&path).map_err(fail)?;
+        }
+    }
+    Ok(())
+}
+
+/// The faults as a table of ARCHITECTURE.md.
+pub fn rows(faults: &[Fault]) -> String {
+    let mut text = String::from("| breaks | fault | must be noticed by |\n|---|---|---|\n");
+    for fault in faults {
+        let tests: Vec<String> = fault.tests.iter().map(|test| format!("`{test}`")).collect();
+        text.push_str(&format!(
+            "| {} | {} | {}: {} |\n",
+            fault.breaks,
+            fault.what,
+            fault.suite.name(),
+            tests.join(", ")
+        ));
+    }
+    text
+}
+
+/// The page with its table of faults as they are now.
+///
+/// # Errors
+/// The page lacks the marks that the table stands between.
+pub fn page(repo: &Repo) -> Result<String, Error> {
+    let text = repo.text(PAGE)?;
+    let marks = text
+        .split_once(BEGIN)
+        .and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
+    let Some((before, after)) = marks else {
+        return Err(Error::Form {
+            path: PAGE.to_owned(),
+            detail: format!("lacks the marks `{BEGIN}` and `{END}`"),
+        });
+    };
+    Ok(format!("{before}{BEGIN}\n{}{END}{after}", rows(&read(repo)?)))
+}
+
+/// Every fault has its place, and ARCHITECTURE.md lists them as they are.
+pub fn in_place(repo: &Repo) -> Result<Vec<Finding>, Error> {
+    let mut findings = Vec::new();
+    for fault in read(repo)? {
+        if let Err(times) = broken(repo.text(&fault.file)?, &fault) {
+            findings.push(Finding::in_file(
+                TABLE,
+                format!(
+                    "`{}`: its `old` is {times} times in {}; it must be there once",
+                    fault.what, fault.file
+                ),
+            ));
+        }
+    }
+    if page(repo)? != repo.text(PAGE)? {
+        findings.push(Finding::in_file(
+            PAGE,
+            "lists other faults; run `cargo xtask docs`",
+        ));
+    }
+    Ok(findings)
+}
+
+#[cfg(test)]
+mod tests;

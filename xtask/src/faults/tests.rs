@@ -1,0 +1,81 @@
+use super::*;
+use crate::repo::File;
+
+const ROW: &str = r#"
+[[fault]]
+breaks = "law 1"
+what = "one more than there may be"
+file = "a.rs"
+old = "a < b"
+new = "a <= b"
+suite = "core"
+tests = ["bound::tests"]
+"#;
+
+fn repo(source: &str, table: &str) -> Repo {
+    let page = format!("before\n{BEGIN}\n{END}\nafter\n");
+    let files = [("a.rs", source), (TABLE, table), (PAGE, &page)];
+    let mut repo = Repo::of(files.map(|(path, text)| File::new(path, text)).to_vec());
+    let whole = super::page(&repo).unwrap();
+    repo.files[2].text = whole;
+    repo
+}
+
+#[test]
+fn a_fault_has_its_place_once() {
+    // Could break if a fault that changes nothing, or two things, were played: whoever fails would fail by another.
+    let found = |source: &str| in_place(&repo(source, ROW)).unwrap().len();
+    assert_eq!(found("if a < b {}"), 0);
+    assert_eq!(found("if a > b {}"), 1);
+    assert_eq!(found("if a < b {} if a < b {}"), 1);
+}
+
+#[test]
+fn the_page_lists_the_faults_as_they_are() {
+    // Could break if the table of the page were written by hand once more.
+    let mut repo = repo("if a < b {}", ROW);
+    let row = "| law 1 | one more than there may be | core: `bound::tests` |\n";
+    assert!(repo.text(PAGE).unwrap().contains(row));
+    repo.files[2].text = repo.files[2].text.replace("law 1", "law 2");
+    assert_eq!(in_place(&repo).unwrap().len(), 1);
+}
+
+#[test]
+fn a_fault_that_names_no_test_or_no_suite_is_an_error() {
+    // Could break if a row with a slip were played as one that nobody need notice.
+    for (from, to) in [
+        ("[\"bound::tests\"]", "[]"),
+        ("\"core\"", "\"gore\""),
+        ("new =", "now ="),
+    ] {
+        let repo = Repo::of(vec![File::new(TABLE, &ROW.replace(from, to))]);
+        assert!(read(&repo).is_err(), "{to}");
+    }
+}
+
+#[test]
+fn what_libtest_prints_says_who_failed() {
+    // Could break if a test that passed, or another line, were taken for one that failed.
+    let text = "running 2 tests\ntest a::b ... ok\ntest a::c ... FAILED\n\nfailures:\n    a::c\n";
+    let (passed, failed) = results(text);
+    assert_eq!(
+        (passed, failed),
+        (vec!["a::b".to_owned()], vec!["a::c".to_owned()])
+    );
+}
+
+#[test]
+fn only_a_test_that_failed_is_a_catch() {
+    // Could break if a compile error, or a test that is not there, passed for a proof.
+    assert!(Caught::By(vec!["a".to_owned()]).is_caught());
+    for other in [
+        Caught::Nobody,
+        Caught::Misplaced { times: 0 },
+        Caught::Unbuilt {
+            detail: String::new(),
+        },
+        Caught::Untested { test: String::new() },
+    ] {
+        assert!(!other.is_caught(), "{other:?}");
+    }
+}
