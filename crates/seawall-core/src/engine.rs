@@ -33,7 +33,7 @@ use opening::Openings;
 pub use opening::{Opened, Opening, Settled};
 use rates::Reservations;
 use registry::Registry;
-pub use state::{BudgetState, GateLoad, GateState, RateState};
+pub use state::{BudgetState, GateLoad, GateState, RateState, Waits};
 
 /// Gates, and the calls that can meet at them. See the [module](self).
 ///

@@ -164,6 +164,11 @@ impl Buckets {
             .all(|bucket| bucket.level(now) == 0 && bucket.pledged == 0)
     }
 
+    /// The limits.
+    pub(crate) fn limits(&self) -> [Option<u64>; KINDS] {
+        self.0.map(|bucket| bucket.per_minute)
+    }
+
     /// How many whole units each has room for now.
     pub(crate) fn left(&self, now: Instant) -> [Option<u64>; KINDS] {
         self.0.map(|bucket| bucket.left(now))

@@ -114,6 +114,22 @@ impl Engine {
         }
     }
 
+    /// Keeps a gate from being let go until [`let_go`](Self::let_go), for somebody who means to make calls there. Hold it
+    /// as often as there are such holders.
+    ///
+    /// # Errors
+    /// [`PolicyError::GateGone`]: it has been let go before.
+    pub fn hold(&mut self, gate: GateId) -> Result<(), PolicyError> {
+        self.gate(gate).ok_or(PolicyError::GateGone)?;
+        self.visit(gate);
+        Ok(())
+    }
+
+    /// Ends one [`hold`](Self::hold): a gate that nobody holds may be swept.
+    pub fn let_go(&mut self, gate: GateId) {
+        self.unvisit(gate);
+    }
+
     /// Takes no new calls at a gate, and lets it go with the last call that may still hold it. Its key means a new
     /// gate from here on.
     pub fn retire(&mut self, now: Instant, gate: GateId) {

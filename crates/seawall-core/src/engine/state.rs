@@ -2,6 +2,7 @@
 
 use super::Engine;
 use crate::breaker::View;
+use crate::call::State;
 use crate::gate::GateId;
 use crate::learned::Kind;
 use crate::time::Instant;
@@ -59,12 +60,63 @@ pub struct BudgetState {
 /// How one kind of rate stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RateState {
-    /// What our own limit has room for; `None` is no limit.
+    /// Our own limit on a minute; `None` is no limit.
+    pub per_minute: Option<u64>,
+    /// What it has room for.
     pub left: Option<u64>,
     /// What the server said was left, less what was sent since; `None` where it said nothing that holds still.
     pub told: Option<u64>,
     /// When the server's window is full again, where it said so.
     pub full_at: Option<Instant>,
+}
+
+/// Calls that wait, by the code of the reason that they were told last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waits([u32; Waits::CODES.len()]);
+
+impl Waits {
+    /// Every reason to wait, by its code.
+    pub const CODES: [&str; 7] = [
+        "cooling-down",
+        "breaker-wait",
+        "rate-wait",
+        "queued",
+        "budget-wait",
+        "server-asked",
+        "backing-off",
+    ];
+
+    /// How many wait for the reason of this code.
+    pub fn of(&self, code: &str) -> u32 {
+        self.counted()
+            .find(|(known, _)| *known == code)
+            .map_or(0, |(_, count)| count)
+    }
+
+    /// Each reason that somebody waits for, and how many do.
+    pub fn counted(&self) -> impl Iterator<Item = (&'static str, u32)> {
+        let all = Self::CODES.into_iter().zip(self.0);
+        all.filter(|(_, count)| *count > 0)
+    }
+
+    /// How many wait.
+    pub fn sum(&self) -> u32 {
+        self.0.iter().sum()
+    }
+
+    /// The same with those of `other`, who are others.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        for (count, more) in self.0.iter_mut().zip(other.0) {
+            *count = count.saturating_add(more);
+        }
+        self
+    }
+
+    fn count(&mut self, code: &str) {
+        let place = Self::CODES.iter().position(|known| *known == code);
+        self.0[place.expect("a call that waits was told a reason to wait")] += 1;
+    }
 }
 
 impl Engine {
@@ -83,19 +135,18 @@ impl Engine {
     pub fn state(&self, now: Instant, id: GateId) -> Option<GateState> {
         let now = self.now.max(now);
         let gate = self.gate(id)?;
-        let left = gate
-            .rates
-            .as_ref()
-            .map(|rates| rates.left(now))
-            .unwrap_or_default();
+        let ours = gate.rates.as_ref();
+        let left = ours.map(|rates| rates.left(now)).unwrap_or_default();
+        let limits = ours.map(|rates| rates.limits()).unwrap_or_default();
         let told = gate
             .windows
             .as_ref()
             .map(|windows| windows.left(now))
             .unwrap_or_default();
         let mut rates = [RateState::default(); Kind::ALL.len()];
-        for ((rate, left), told) in rates.iter_mut().zip(left).zip(told) {
+        for (((rate, per_minute), left), told) in rates.iter_mut().zip(limits).zip(left).zip(told) {
             *rate = RateState {
+                per_minute,
                 left,
                 told: told.map(|(left, _)| left),
                 full_at: told.and_then(|(_, full_at)| full_at),
@@ -111,6 +162,32 @@ impl Engine {
             }),
             rates,
         })
+    }
+
+    /// Who waits among the calls that stand at `gate` or at one below it, and for what. Looks at every call that is
+    /// alive: for pages, and not on the way of one.
+    pub fn waits(&self, gate: GateId) -> Waits {
+        let mut waits = Waits::default();
+        if self.gate(gate).is_none() {
+            return waits;
+        }
+        for call in &self.calls {
+            let code = match call.state {
+                State::Waiting { reason, .. } | State::Queued { reason, .. } => reason.code(),
+                State::Saving { .. } => "budget-wait",
+                State::Gone
+                | State::Ready
+                | State::Promised { .. }
+                | State::Flying
+                | State::Streaming
+                | State::Settled
+                | State::Ended(_) => continue,
+            };
+            if self.chain(call.leg().candidate.gate.number).holds(gate.number) {
+                waits.count(code);
+            }
+        }
+        waits
     }
 
     /// Permits granted and neither settled, abandoned nor ended.

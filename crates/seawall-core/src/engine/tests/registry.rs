@@ -195,3 +195,47 @@ fn a_gate_is_small() {
     assert!(gate + leases <= KIB, "{gate}");
     assert!(boxed <= KIB, "{boxed}");
 }
+
+#[test]
+fn a_gate_that_is_held_is_not_swept() {
+    // Broken if a sweep looked at calls alone: who keeps a gate for the calls to come would find it gone.
+    let mut desk = Desk::new(plain());
+    let gate = configured(&mut desk, 1, plain());
+    desk.engine.hold(gate).unwrap();
+    desk.engine.hold(gate).unwrap();
+    desk.engine.let_go(gate);
+    assert_eq!(desk.engine.sweep(desk.now, 0), 0, "one holder is left");
+    desk.engine.let_go(gate);
+    assert_eq!(desk.engine.sweep(desk.now, 0), 1);
+    let gone = Err(crate::policy::PolicyError::GateGone);
+    assert_eq!(desk.engine.hold(gate), gone);
+    // Too late, and so of nothing.
+    desk.engine.let_go(gate);
+}
+
+#[test]
+fn who_waits_is_counted_by_what_it_was_told() {
+    // Broken if a page named one cause for all, counted those that fly, or forgot those that stand at a gate below.
+    let mut desk = Desk::new(plain());
+    let above = desk.gate(plain().requests_per_minute(Some(2)), &[]);
+    let gate = desk.gate(plain().concurrency(Some(1)), &[above]);
+    let beside = desk.gate(plain(), &[above]);
+    let calls: Vec<CallId> = (0..3).map(|_| desk.begin(&[Candidate::at(gate)])).collect();
+    let permit = desk.sent(calls[0]);
+    assert_eq!(desk.told(calls[1]), "queued");
+    assert_eq!(desk.told(calls[2]), "queued");
+    let takes_the_rest = desk.begin(&[Candidate::at(beside)]);
+    let other = desk.sent(takes_the_rest);
+    desk.settle(other, failed(503, Sent::NotDone));
+    assert_eq!(desk.told(takes_the_rest), "backing-off");
+    let rated = desk.begin(&[Candidate::at(beside)]);
+    assert_eq!(desk.told(rated), "rate-wait");
+    let counted = |desk: &Desk, gate| desk.engine.waits(gate).counted().collect::<Vec<_>>();
+    assert_eq!(counted(&desk, gate), [("queued", 2)]);
+    assert_eq!(counted(&desk, beside), [("rate-wait", 1), ("backing-off", 1)]);
+    let all = desk.engine.waits(above);
+    assert_eq!((all.of("queued"), all.of("rate-wait"), all.sum()), (2, 1, 4));
+    desk.answer(permit);
+    let rates = desk.engine.state(desk.now, above).unwrap().rates[0];
+    assert_eq!((rates.per_minute, rates.left), (Some(2), Some(0)));
+}
