@@ -23,10 +23,11 @@ mod top;
 use seawall_core::facts::{BodyFacts, BodyState};
 use seawall_core::verdict::Endpoint;
 use serde_json::Value;
-use stream::{Events, whole_stream};
+use stream::whole_stream;
 use top::Top;
 
-pub use request::request_facts;
+pub use request::{ANSWER_TOKENS_DEFAULT, RequestBody, request_facts};
+pub(crate) use stream::Events;
 
 /// The longest message that is kept of a body: enough for every phrase that decides.
 const MESSAGE_BYTES_MAX: usize = 4_096;

@@ -9,6 +9,7 @@ use crate::clock::{Clock, Sleep};
 use crate::sync::{Mutex, MutexGuard};
 use seawall_core::call::Spec;
 use seawall_core::engine::{self, Engine, Opening};
+use seawall_core::learned::Learned;
 use seawall_core::outcome::{Report, Sent, Usage};
 use seawall_core::reason::Reason;
 use seawall_core::time::{Duration, Instant};
@@ -149,6 +150,7 @@ impl Hub {
                 hub: self,
                 flight: Flight::Opening(opening),
                 sent: Sent::No,
+                used: Usage::NONE,
             }),
             engine::Opened::Seated(call, verdict) => {
                 state.seat(call);
@@ -237,6 +239,7 @@ impl Hub {
                         role: permit.role(),
                     }),
                     sent: Sent::No,
+                    used: Usage::NONE,
                 };
                 let mut places = state.seats[call.slot()].out.iter_mut();
                 let place = places.find(|place| place.is_none());
@@ -391,6 +394,7 @@ pub struct Leave<'h> {
     hub: &'h Arc<Hub>,
     flight: Flight,
     sent: Sent,
+    used: Usage,
 }
 
 /// The attempt that a leave is for.
@@ -469,6 +473,22 @@ impl Leave<'_> {
         );
     }
 
+    /// The answer's head says this of the server's limits (rule I4). Say so before the body is read: others wait that
+    /// would run into them.
+    pub fn learned(&mut self, learned: &Learned) {
+        if *learned != Learned::NOTHING {
+            self.tell(
+                |engine, now, permit| engine.head(now, permit, learned),
+                |engine, now, opening| engine.head_opening(now, opening, learned),
+            );
+        }
+    }
+
+    /// What the answer says that it used, as far as it came: for an attempt that is dropped on the way.
+    pub const fn used(&mut self, usage: Usage) {
+        self.used = usage;
+    }
+
     /// The caller accepted the first content: from here the call is not sent again.
     pub fn commit(&mut self) {
         self.tell(
@@ -518,7 +538,7 @@ impl Drop for Leave<'_> {
                 .with_state(|state, now| state.engine.drop_opening(now, opening, self.sent)),
             Flight::Seated(seated) => self.hub.with_state(|state, now| {
                 if let Some(permit) = place_of(&mut state.seats, &seated).and_then(Option::take) {
-                    state.engine.abandon(now, permit, self.sent, Usage::NONE);
+                    state.engine.abandon(now, permit, self.sent, self.used);
                 }
             }),
             Flight::Over => {}

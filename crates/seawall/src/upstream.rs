@@ -8,6 +8,7 @@
 mod build;
 mod credential;
 mod end;
+mod estimate;
 mod hold;
 mod refresh;
 mod send;
@@ -20,17 +21,19 @@ pub use build::{
 pub use credential::Credential;
 pub use end::{Answer, AttemptNote, CallError, RefusedAnswer, UnknownWrite};
 
+use crate::body::RequestBody;
 use crate::http::{Outgoing, Resend, Transport, Versions};
 use crate::hub::Hub;
 use crate::retry::Rules;
 use bytes::Bytes;
 use credential::Badge;
+use estimate::Estimate;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use seawall_core::call::{Candidate, Spec};
 use seawall_core::classify::Override;
 use seawall_core::facts::Replay;
 use seawall_core::policy::Policy;
-use seawall_core::profile::{KEY_HEADER, Profile, Provider, RequestFacts};
+use seawall_core::profile::{KEY_HEADER, Profile, Provider};
 use seawall_core::rng::Rng;
 use seawall_core::time::{Duration, Instant};
 use seawall_core::trace::Event;
@@ -187,6 +190,7 @@ struct Prepared {
     out: Outgoing,
     profile: &'static Profile,
     endpoint: Endpoint,
+    estimate: Estimate,
     replay: Replay,
     key: Option<HeaderValue>,
     resend: Resend,
@@ -241,10 +245,11 @@ impl Upstream {
             .unwrap_or_else(|| Provider::inferred(url.host(), &path));
         let profile = provider.profile();
         let method = call.method.as_str();
-        let mut facts = match call.method {
-            Method::POST => crate::body::request_facts(&call.body),
-            _ => RequestFacts::default(),
+        let body = match call.method {
+            Method::POST => RequestBody::read(&call.body),
+            _ => RequestBody::default(),
         };
+        let mut facts = body.facts;
         let mut headers = call.headers.clone();
         let named = headers.get(KEY_HEADER).cloned();
         let makes_one = profile.honours_keys() && call.method == Method::POST;
@@ -269,6 +274,7 @@ impl Upstream {
             Replay::Idempotent | Replay::Keyed | Replay::Declared | Replay::Unsafe => Resend::Never,
         };
         let endpoint = profile.endpoint(method, &path, facts);
+        let estimate = Estimate::of(endpoint, &path, &body);
         let out = Outgoing {
             method: call.method.clone(),
             url,
@@ -280,6 +286,7 @@ impl Upstream {
             out,
             profile,
             endpoint,
+            estimate,
             replay,
             key,
             resend,
@@ -331,6 +338,8 @@ impl Upstream {
             retries_max: call.retries_max,
             deadline: now.after(deadline),
             endpoint: prepared.endpoint,
+            tokens_in: prepared.estimate.tokens_in,
+            tokens_out: prepared.estimate.tokens_out,
             once: prepared.once,
             ..Spec::new(now, route, policy, prepared.replay)
         }

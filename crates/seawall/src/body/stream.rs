@@ -60,12 +60,12 @@ fn is_last_word(data: &[u8]) -> bool {
 }
 
 /// The events of a stream that carry data: name and data.
-pub(super) struct Events<'a> {
+pub(crate) struct Events<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Events<'a> {
-    pub(super) const fn of(bytes: &'a [u8]) -> Self {
+    pub(crate) const fn of(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
 

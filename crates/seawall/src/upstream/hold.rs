@@ -7,7 +7,9 @@ use bytes::{Bytes, BytesMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::usage;
 use crate::http::{AnswerBody, Broken};
+use crate::hub::Leave;
 
 /// What is kept of an answer that was too long: enough to see what it is.
 const TOO_LONG_KEPT_BYTES: usize = 64 * 1024;
@@ -67,32 +69,55 @@ impl Drop for Held {
     }
 }
 
+/// The bytes of an answer as they come. Dropped on the way, its attempt has used what they say by then.
+struct Coming<'a, 'h> {
+    bytes: BytesMut,
+    leave: &'a mut Leave<'h>,
+}
+
+impl Coming<'_, '_> {
+    fn take(&mut self) -> Bytes {
+        std::mem::take(&mut self.bytes).freeze()
+    }
+}
+
+impl Drop for Coming<'_, '_> {
+    fn drop(&mut self) {
+        if !self.bytes.is_empty() {
+            self.leave.used(usage::of_part(&self.bytes));
+        }
+    }
+}
+
 /// Reads a body to its end or to where it broke, whatever came of it.
 pub(super) async fn read_whole(
     body: &mut AnswerBody,
     bytes_max: usize,
     held: &mut Held,
+    leave: &mut Leave<'_>,
 ) -> (Bytes, Option<Broken>) {
-    let mut whole = BytesMut::new();
+    let bytes = BytesMut::new();
+    let mut coming = Coming { bytes, leave };
     while let Some(chunk) = body.chunk().await {
         let chunk = match chunk {
             Ok(chunk) => chunk,
-            Err(broken) => return (whole.freeze(), Some(broken)),
+            Err(broken) => return (coming.take(), Some(broken)),
         };
-        let detail = if whole.len().saturating_add(chunk.len()) > bytes_max {
+        let detail = if coming.bytes.len().saturating_add(chunk.len()) > bytes_max {
             format!("the answer is longer than {bytes_max} bytes, which is the limit")
         } else if let Err(most) = held.add(chunk.len()) {
             format!("the answers held at once are longer than {most} bytes together, which is the limit")
         } else {
-            whole.extend_from_slice(&chunk);
+            coming.bytes.extend_from_slice(&chunk);
             continue;
         };
+        let whole = coming.take();
         // A copy: a part of the whole would keep all of it.
         let kept = Bytes::copy_from_slice(&whole[..whole.len().min(TOO_LONG_KEPT_BYTES)]);
         held.cut_to(kept.len());
         return (kept, Some(Broken::too_long(detail, body.received_bytes())));
     }
-    (whole.freeze(), None)
+    (coming.take(), None)
 }
 
 #[cfg(test)]

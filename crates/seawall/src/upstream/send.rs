@@ -12,7 +12,9 @@ use crate::hub::{Landed, Leave};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode, header};
 use seawall_core::classify::{Classified, classify};
-use seawall_core::facts::{BodyState, Broke, Facts, NoHeaders};
+use seawall_core::facts::{BodyFacts, BodyState, Broke, Facts, NoHeaders};
+use seawall_core::hint;
+use seawall_core::learned::Learned;
 use seawall_core::outcome::{Cause, Outcome, Report, Usage};
 use seawall_core::reason::Reason;
 use seawall_core::time::{Duration, Instant};
@@ -305,8 +307,10 @@ async fn send_once(
         .await;
     let (heard, broken) = match attempted.result {
         Ok(mut answer) => {
+            leave.learned(&learned(shared, answer.status, &answer.headers));
             let mut held = Held::nothing(&shared.answers);
-            let (body, broken) = read_whole(&mut answer.body, shared.answer_bytes_max, &mut held).await;
+            let (body, broken) =
+                read_whole(&mut answer.body, shared.answer_bytes_max, &mut held, leave).await;
             let (status, headers) = (answer.status, answer.headers);
             (
                 Some(Heard {
@@ -325,6 +329,17 @@ async fn send_once(
         judged: judge(shared, prepared, heard, broken, attempted.resent),
         first_byte: attempted.first_byte,
     }
+}
+
+/// What an answer's head says of the limits in front of its server (rule I4).
+fn learned(shared: &Shared, status: StatusCode, headers: &HeaderMap) -> Learned {
+    hint::learned(&Facts {
+        status: Some(status.as_u16()),
+        headers: &HeaderFacts(headers),
+        body: BodyFacts::default(),
+        broke: None,
+        wall: shared.hub.clock().wall(),
+    })
 }
 
 /// Puts the facts of an attempt through the table.

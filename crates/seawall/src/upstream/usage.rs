@@ -1,14 +1,39 @@
 //! What an answer says that it used, in the dialects that say so.
+//!
+//! What can go wrong: a stream says its usage in pieces (Anthropic what was read at its start and what was written at
+//! its end, OpenAI all in a last event, Gemini a running sum in each), and an answer that is given up on the way was
+//! paid for as far as it came. So each event is read, and of each count the greatest holds.
 
+use crate::body::Events;
 use seawall_core::outcome::Usage;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
-#[derive(Deserialize)]
+/// The longest part of a broken-off answer that is searched for its usage: 1 MiB, above any stream's.
+const PART_BYTES_MAX: usize = 1 << 20;
+
+#[derive(Default, Deserialize)]
 struct Body {
     #[serde(default)]
     usage: Option<Tokens>,
     #[serde(default, rename = "usageMetadata")]
     usage_metadata: Option<Tokens>,
+    /// Where Anthropic's first event has it.
+    #[serde(default)]
+    message: Option<Inner>,
+    /// Where the last event of OpenAI's responses has it.
+    #[serde(default)]
+    response: Option<Inner>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Inner {
+    Usage {
+        usage: Tokens,
+    },
+    /// Elsewhere the same names stand for text.
+    Other(IgnoredAny),
 }
 
 /// OpenAI's, Anthropic's and Gemini's words for the same two counts. Each stands in a field of its own: some servers
@@ -46,18 +71,45 @@ impl Tokens {
     }
 }
 
-/// The tokens that a JSON answer reports; nothing where it reports none, or is something else.
+impl Body {
+    fn usage(self) -> Usage {
+        let inner = |inner: Option<Inner>| match inner {
+            Some(Inner::Usage { usage }) => Some(usage),
+            Some(Inner::Other(_)) | None => None,
+        };
+        self.usage
+            .or(self.usage_metadata)
+            .or_else(|| inner(self.message))
+            .or_else(|| inner(self.response))
+            .map_or(Usage::NONE, |tokens| tokens.usage())
+    }
+}
+
+/// The tokens that an answer reports, JSON or a stream of events; nothing where it reports none, or is something else.
 pub(super) fn read(body: &[u8]) -> Usage {
-    let Ok(Body {
-        usage,
-        usage_metadata,
-    }) = serde_json::from_slice(body)
-    else {
-        return Usage::NONE;
-    };
-    usage
-        .or(usage_metadata)
-        .map_or(Usage::NONE, |tokens| tokens.usage())
+    match serde_json::from_slice::<Body>(body) {
+        Ok(body) => body.usage(),
+        Err(_) => of_events(body),
+    }
+}
+
+/// The tokens that the first part of an answer reports. Only a stream says them before its end.
+pub(super) fn of_part(bytes: &[u8]) -> Usage {
+    of_events(&bytes[..bytes.len().min(PART_BYTES_MAX)])
+}
+
+fn of_events(bytes: &[u8]) -> Usage {
+    let mut used = Usage::NONE;
+    for (_, data) in Events::of(bytes) {
+        // Most events are content.
+        if !data.windows(5).any(|word| word == b"usage") {
+            continue;
+        }
+        let said = serde_json::from_slice::<Body>(&data).unwrap_or_default().usage();
+        used.tokens_in = used.tokens_in.max(said.tokens_in);
+        used.tokens_out = used.tokens_out.max(said.tokens_out);
+    }
+    used
 }
 
 #[cfg(test)]
@@ -76,6 +128,7 @@ mod tests {
             r#"{"usage":{"input_tokens":3,"output_tokens":5}}"#,
             r#"{"usage":{"input_tokens":3,"output_tokens":5,"prompt_tokens":3,"completion_tokens":5}}"#,
             r#"{"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":5}}"#,
+            r#"{"message":"text","response":["list"],"usage":{"input_tokens":3,"output_tokens":5}}"#,
         ] {
             assert_eq!(read(body.as_bytes()), usage, "{body}");
         }
@@ -88,5 +141,42 @@ mod tests {
         ] {
             assert_eq!(read(body.as_bytes()), Usage::NONE, "{body}");
         }
+    }
+
+    #[test]
+    fn a_stream_says_in_pieces_what_it_used() {
+        // Could break if a stream were settled by its estimate for ever, if the sum so far were added up, or if a
+        // first part were worth nothing.
+        let anthropic = concat!(
+            "event: message_start\n",
+            r#"data: {"type":"message_start","message":{"usage":{"input_tokens":25,"output_tokens":1}}}"#,
+            "\n\nevent: message_delta\n",
+            r#"data: {"type":"message_delta","usage":{"output_tokens":15}}"#,
+            "\n\n"
+        );
+        let openai = concat!(
+            r#"data: {"choices":[{"delta":{"content":"usage"}}],"usage":null}"#,
+            "\n\n",
+            r#"data: {"choices":[],"usage":{"prompt_tokens":25,"completion_tokens":15}}"#,
+            "\n\ndata: [DONE]\n\n"
+        );
+        let responses = r#"data: {"type":"response.completed","response":{"usage":{"input_tokens":25,"output_tokens":15}}}"#;
+        let gemini = concat!(
+            r#"data: {"usageMetadata":{"promptTokenCount":25,"candidatesTokenCount":7}}"#,
+            "\n\n",
+            r#"data: {"usageMetadata":{"promptTokenCount":25,"candidatesTokenCount":15}}"#,
+            "\n\n"
+        );
+        let usage = Usage {
+            tokens_in: 25,
+            tokens_out: 15,
+        };
+        for stream in [anthropic, openai, responses, gemini] {
+            assert_eq!(read(stream.as_bytes()), usage, "{stream}");
+        }
+        let part = of_part(&anthropic.as_bytes()[..anthropic.len() / 2 + 20]);
+        assert_eq!((part.tokens_in, part.tokens_out), (25, 1));
+        let cut = br#"{"usage":{"prompt_tokens":3"#;
+        assert_eq!(of_part(cut), Usage::NONE);
     }
 }

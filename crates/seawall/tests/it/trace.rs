@@ -10,6 +10,7 @@ mod hints;
 mod leaves;
 mod limits;
 mod live;
+mod rates;
 mod routes;
 mod script;
 mod writes;

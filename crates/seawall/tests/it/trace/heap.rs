@@ -1,6 +1,6 @@
 //! The bare loop: a heap of events and the engine's own methods, as the simulator calls them.
 
-use super::script::{Happens, Ready, Script};
+use super::script::{Happens, Ready, Reload, Script};
 use seawall_core::engine::Engine;
 use seawall_core::outcome::{Sent, Usage};
 use seawall_core::time::{Duration, Instant};
@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 enum Due {
     Begins(usize),
     Leaves(usize),
+    Reloads(usize),
     /// The `moment`-th moment of the attempt in `flight`.
     Moment {
         call: usize,
@@ -36,6 +37,7 @@ struct Heap {
     engine: Engine,
     now: Instant,
     ready: Vec<Ready>,
+    reloads: Vec<Reload>,
     seats: Vec<Seat>,
     agenda: BTreeMap<(Instant, u64), Due>,
     order: u64,
@@ -43,12 +45,13 @@ struct Heap {
 }
 
 pub(super) fn run(script: &Script, seed: u64) -> Vec<String> {
-    let (engine, ready) = script.begin(seed);
+    let (engine, ready, reloads) = script.begin(seed);
     let seats = ready.iter().map(|_| Seat::default()).collect();
     let mut heap = Heap {
         engine,
         now: Instant::START,
         ready,
+        reloads,
         seats,
         agenda: BTreeMap::new(),
         order: 0,
@@ -62,6 +65,9 @@ pub(super) fn run(script: &Script, seed: u64) -> Vec<String> {
     }
     for (call, at) in &script.leaves {
         heap.schedule(*at, Due::Leaves(*call));
+    }
+    for reload in 0..heap.reloads.len() {
+        heap.schedule(heap.reloads[reload].at, Due::Reloads(reload));
     }
     while let Some(((at, _), due)) = heap.agenda.pop_first() {
         heap.now = heap.now.max(at);
@@ -87,6 +93,10 @@ impl Heap {
                 self.ask(call);
             }
             Due::Leaves(call) => self.kill(call),
+            Due::Reloads(reload) => {
+                self.reloads[reload].happen(&mut self.engine, self.now);
+                self.pass_on();
+            }
             Due::Moment { call, flight, moment } => self.moment(call, flight, moment),
             Due::Asks { call, told } => {
                 if self.seats[call].told == told && self.seats[call].id.is_some() {
@@ -131,6 +141,12 @@ impl Heap {
             Happens::Commits => {
                 let (_, permit) = &seat.flights[place];
                 self.engine.commit(self.now, permit);
+                self.pass_on();
+                self.fly(call, flight, number, moment + 1);
+            }
+            Happens::Tells(learned) => {
+                let (_, permit) = &seat.flights[place];
+                self.engine.head(self.now, permit, &learned);
                 self.pass_on();
                 self.fly(call, flight, number, moment + 1);
             }

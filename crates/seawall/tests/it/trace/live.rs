@@ -87,6 +87,7 @@ async fn closure(
         clock.sleep_until(clock.now() + moment.after).await;
         match moment.what {
             Happens::Commits => panic!("a closure commits nothing"),
+            Happens::Tells(_) => panic!("a closure hears no head"),
             Happens::Kills(other) => lefts[other].leave(),
             Happens::Lands(report) => {
                 return match super::script::as_failure(&report).expect("the script was asked before") {
@@ -110,6 +111,7 @@ async fn attempt(
         clock.sleep_until(clock.now() + moment.after).await;
         match moment.what {
             Happens::Commits => leave.commit(),
+            Happens::Tells(learned) => leave.learned(&learned),
             Happens::Kills(other) => lefts[other].leave(),
             Happens::Lands(report) => return leave.landed(report, ()),
         }
@@ -126,10 +128,10 @@ enum Made {
     OfAClosure,
 }
 
-/// The script's calls and leavers, in the order in which they begin to wait.
+/// The script's calls, leavers and reloads, in the order in which they begin to wait.
 fn tasks(script: &Script, seed: u64, made: Made) -> (Arc<Hub>, CrankedClock, Vec<Task>) {
     let clock = CrankedClock::new();
-    let (engine, ready) = script.begin(seed);
+    let (engine, ready, reloads) = script.begin(seed);
     let hub = Hub::new(engine, Arc::new(clock.clone()));
     let mut tasks: Vec<Task> = Vec::new();
     let lefts: Lefts = Arc::new(ready.iter().map(|_| Arc::new(Left::default())).collect());
@@ -147,6 +149,13 @@ fn tasks(script: &Script, seed: u64, made: Made) -> (Arc<Hub>, CrankedClock, Vec
         tasks.push(Box::pin(async move {
             clock.sleep_until(at).await;
             left.leave();
+        }));
+    }
+    for reload in reloads {
+        let (clock, hub) = (clock.clone(), Arc::clone(&hub));
+        tasks.push(Box::pin(async move {
+            clock.sleep_until(reload.at).await;
+            hub.with(|engine, now| reload.happen(engine, now));
         }));
     }
     (hub, clock, tasks)

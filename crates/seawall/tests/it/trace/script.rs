@@ -5,6 +5,7 @@
 //! call at=0ms route=main,spare replay=keyed     # calls are numbered from 1; `keep retries=1` words change its policy
 //!   50ms 503 | 20ms commit 30ms cut             # its attempts, in order; the last one repeats
 //! leave 1 at=70ms                               # call 1's caller leaves
+//! reload main at=80ms concurrency=2             # the gate has another policy, made of these words alone
 //! ```
 
 use seawall::Failure;
@@ -13,8 +14,9 @@ use seawall_core::engine::Engine;
 use seawall_core::facts::{Broke, Replay};
 use seawall_core::gate::{GateId, GateKey};
 use seawall_core::latch::CredentialId;
-use seawall_core::outcome::{Cause, Hint, HintSource, Outcome, Refusal, Report, Sent};
-use seawall_core::policy::{CallPolicy, Jitter, OnEmpty, OnOpen, PolicyBuilder, Preset};
+use seawall_core::learned::{Kind, Learned, Word};
+use seawall_core::outcome::{Cause, Hint, HintSource, Outcome, Refusal, Report, Sent, Usage};
+use seawall_core::policy::{CallPolicy, GatePolicy, Jitter, OnEmpty, OnOpen, PolicyBuilder, Preset};
 use seawall_core::time::{Duration, Instant};
 use seawall_core::trace::Recording;
 
@@ -22,6 +24,24 @@ pub(super) struct Script {
     gates: Vec<(String, PolicyBuilder, Option<String>)>,
     pub(super) calls: Vec<CallScript>,
     pub(super) leaves: Vec<(usize, Instant)>,
+    pub(super) reloads: Vec<Reload>,
+}
+
+/// A gate that has another policy from then on.
+#[derive(Clone)]
+pub(super) struct Reload {
+    pub(super) at: Instant,
+    gate: usize,
+    policy: GatePolicy,
+    parents: Vec<GateId>,
+}
+
+impl Reload {
+    pub(super) fn happen(&self, engine: &mut Engine, now: Instant) {
+        let key = GateKey(self.gate as u64);
+        let same = engine.configure(now, key, &self.policy, &self.parents, None);
+        same.expect("the script's gates are there for good");
+    }
 }
 
 #[derive(Clone)]
@@ -33,6 +53,8 @@ pub(super) struct CallScript {
     pub(super) deadline: Option<Duration>,
     nth: u32,
     once: bool,
+    /// Read and written.
+    tokens: (u32, u32),
     attempts: Vec<Vec<Moment>>,
 }
 
@@ -46,6 +68,8 @@ pub(super) struct Moment {
 #[derive(Clone, Copy)]
 pub(super) enum Happens {
     Commits,
+    /// Its answer's head says this of the server's limit on requests.
+    Tells(Learned),
     /// Another call's caller leaves, here and now.
     Kills(usize),
     Lands(Report),
@@ -63,6 +87,7 @@ impl Script {
             gates: Vec::new(),
             calls: Vec::new(),
             leaves: Vec::new(),
+            reloads: Vec::new(),
         };
         for line in text
             .lines()
@@ -81,6 +106,7 @@ impl Script {
                         .expect("at=");
                     script.leaves.push((call - 1, Instant::START + duration(at)));
                 }
+                Some("reload") => script.reload(words),
                 Some(_) => {
                     let call = script.calls.last_mut().expect("attempts follow their call");
                     call.attempts = line.split('|').map(attempt).collect();
@@ -93,9 +119,7 @@ impl Script {
     fn gate<'t>(&mut self, mut words: impl Iterator<Item = &'t str>) {
         let name = words.next().expect("a gate has a name").to_owned();
         let mut parent = None;
-        let mut builder = PolicyBuilder::from_preset(Preset::Default)
-            .breaker(None)
-            .budget(None);
+        let mut builder = bare();
         for word in words {
             match word.split_once('=').expect("key=value") {
                 ("parent", name) => parent = Some(name.to_owned()),
@@ -103,6 +127,25 @@ impl Script {
             }
         }
         self.gates.push((name, builder, parent));
+    }
+
+    fn reload<'t>(&mut self, mut words: impl Iterator<Item = &'t str>) {
+        let name = words.next().expect("which gate");
+        let gate = self.gates.iter().position(|(known, ..)| known == name);
+        let mut at = Instant::START;
+        let mut builder = bare();
+        for word in words {
+            match word.split_once('=').expect("key=value") {
+                ("at", time) => at = Instant::START + duration(time),
+                (key, value) => builder = gate_word(builder, key, value),
+            }
+        }
+        self.reloads.push(Reload {
+            at,
+            gate: gate.expect("a gate of the script"),
+            policy: builder.build().expect("a policy in range").gate,
+            parents: Vec::new(),
+        });
     }
 
     fn call<'t>(&mut self, words: impl Iterator<Item = &'t str>) {
@@ -117,6 +160,7 @@ impl Script {
             deadline: None,
             nth: 1,
             once: false,
+            tokens: (0, 0),
             attempts: vec![attempt("10ms answer")],
         };
         for word in words {
@@ -127,6 +171,11 @@ impl Script {
                 ("deadline", length) => call.deadline = Some(duration(length)),
                 ("nth", n) => call.nth = n.parse().expect("a number"),
                 ("once", _) => call.once = true,
+                ("tokens", tokens) => {
+                    let (read, written) = tokens.split_once('+').expect("READ+WRITTEN");
+                    let number = |text: &str| text.parse().expect("a number");
+                    call.tokens = (number(read), number(written));
+                }
                 (key, value) => builder = call_word(builder, key, value),
             }
         }
@@ -138,19 +187,20 @@ impl Script {
     /// (a closure is cut there) and with nothing that only an adapter knows.
     pub(super) fn fits_closures(&self) -> bool {
         let fits = |moment: &Moment| match &moment.what {
-            Happens::Commits => false,
+            Happens::Commits | Happens::Tells(_) => false,
             Happens::Kills(_) => true,
             Happens::Lands(report) => as_failure(report).is_some(),
         };
         self.calls.iter().all(|call| {
             call.route.len() == 1
                 && (call.nth, call.once, call.deadline) == (1, false, None)
+                && call.tokens == (0, 0)
                 && call.attempts.iter().flatten().all(fits)
         })
     }
 
     /// An engine with the script's gates, and its calls with their routes.
-    pub(super) fn begin(&self, seed: u64) -> (Engine, Vec<Ready>) {
+    pub(super) fn begin(&self, seed: u64) -> (Engine, Vec<Ready>, Vec<Reload>) {
         let mut engine = Engine::new(seed, Recording::On);
         let mut gates: Vec<(String, GateId)> = Vec::new();
         for (number, (name, builder, parent)) in (0_u64..).zip(&self.gates) {
@@ -168,7 +218,13 @@ impl Script {
             }
         });
         let ready = ready.collect();
-        (engine, ready)
+        let reloads = self.reloads.iter().cloned().map(|mut reload| {
+            let (_, _, parent) = &self.gates[reload.gate];
+            reload.parents = parent.iter().map(|name| find(&gates, name)).collect();
+            reload
+        });
+        let reloads = reloads.collect();
+        (engine, ready, reloads)
     }
 }
 
@@ -180,6 +236,7 @@ impl Ready {
             spec.deadline = now + deadline;
         }
         (spec.nth, spec.once) = (script.nth, script.once);
+        (spec.tokens_in, spec.tokens_out) = script.tokens;
         spec
     }
 
@@ -214,10 +271,19 @@ fn candidate(gates: &[(String, GateId)], text: &str) -> Candidate {
     }
 }
 
+/// What a gate's policy begins with: nothing bounds anything.
+fn bare() -> PolicyBuilder {
+    PolicyBuilder::from_preset(Preset::Default)
+        .breaker(None)
+        .budget(None)
+}
+
 fn gate_word(builder: PolicyBuilder, key: &str, value: &str) -> PolicyBuilder {
     let number = || value.parse::<u32>().expect("a number");
     match key {
         "concurrency" => builder.concurrency(Some(number())),
+        "rpm" => builder.requests_per_minute(Some(u64::from(number()))),
+        "tpm" => builder.tokens_per_minute(Some(u64::from(number()))),
         "queue" => builder.queue(number()),
         "budget" => builder.edit_budget(|b| b.ratio_per_mille(number()).floor_milli(0)),
         "floor" => builder.edit_budget(|b| b.floor_milli(u64::from(number()))),
@@ -272,6 +338,7 @@ fn attempt(text: &str) -> Vec<Moment> {
                 let call: usize = what["kills-".len()..].parse().expect("which call");
                 Happens::Kills(call - 1)
             }
+            what if what.starts_with("told-") => Happens::Tells(learned(&what["told-".len()..])),
             what => Happens::Lands(report(what)),
         };
         moments.push(Moment {
@@ -282,12 +349,35 @@ fn attempt(text: &str) -> Vec<Moment> {
     moments
 }
 
-/// `answer`, `503`, `503+2s` (with a hint that cools), `500~1s` (with one that does not), `429`, `400!true` (told to).
+/// `3/2s`: so many requests are left, and all of them again after that time.
+fn learned(text: &str) -> Learned {
+    let (remaining, resets_in) = text.split_once('/').expect("LEFT/TIME");
+    let word = Word {
+        limit: None,
+        remaining: remaining.parse().expect("a number"),
+        resets_in: Some(duration(resets_in)),
+    };
+    Learned::NOTHING.with(Kind::Requests, word)
+}
+
+/// `answer`, `answer=30+10` (tokens read and written), `503`, `503+2s` (with a hint that cools), `500~1s` (with one that does not), `429`, `400!true` (told to).
 fn report(text: &str) -> Report {
     let (text, told) = match text.split_once('!') {
         Some((text, told)) => (text, Some(told == "true")),
         None => (text, None),
     };
+    if let Some(used) = text.strip_prefix("answer=") {
+        let (read, written) = used.split_once('+').expect("READ+WRITTEN");
+        let number = |text: &str| text.parse().expect("a number");
+        let usage = Usage {
+            tokens_in: number(read),
+            tokens_out: number(written),
+        };
+        return Report {
+            usage,
+            ..Report::of(Outcome::Answer)
+        };
+    }
     let (what, hint) = match text.split_once(['+', '~']) {
         Some((what, wait)) => {
             let cools = text.contains('+');
@@ -327,7 +417,7 @@ fn report(text: &str) -> Report {
 
 /// What a closure says of the same: an error, or `None` for an answer; nothing where it has no words for it.
 pub(super) fn as_failure(report: &Report) -> Option<Option<Failure>> {
-    if report.should_retry.is_some() {
+    if report.should_retry.is_some() || report.usage != Usage::NONE {
         return None;
     }
     let failure = match report.outcome {
