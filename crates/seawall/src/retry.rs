@@ -291,17 +291,18 @@ enum By<'a> {
     Shared {
         hub: &'a Arc<Hub>,
         candidate: Candidate,
-        policy: &'a CallPolicy,
+        /// A copy: that of an upstream may be another for the next call.
+        policy: CallPolicy,
     },
 }
 
 impl<'a> Rules<'a> {
     /// Those of a gate of your own engine, for drivers; a [`Gate`] or an [`Upstream`](crate::Upstream) is one already.
-    pub const fn shared(hub: &'a Arc<Hub>, candidate: Candidate, policy: &'a CallPolicy) -> Self {
+    pub const fn shared(hub: &'a Arc<Hub>, candidate: Candidate, policy: &CallPolicy) -> Self {
         Self(By::Shared {
             hub,
             candidate,
-            policy,
+            policy: *policy,
         })
     }
 }

@@ -10,16 +10,19 @@ mod credential;
 mod end;
 mod estimate;
 mod hold;
+mod keys;
 mod refresh;
 mod send;
+mod state;
 mod usage;
 
 pub use build::{
-    ANSWER_BYTES_MAX_DEFAULT, ANSWERS_BYTES_MAX_DEFAULT, AddressFault, REPLAY_BYTES_MAX_DEFAULT,
-    UpstreamBuilder, UpstreamError,
+    ANSWER_BYTES_MAX_DEFAULT, ANSWERS_BYTES_MAX_DEFAULT, AddressFault, KEYS_MAX_DEFAULT,
+    REPLAY_BYTES_MAX_DEFAULT, UpstreamBuilder, UpstreamError,
 };
 pub use credential::Credential;
 pub use end::{Answer, AttemptNote, CallError, RefusedAnswer, UnknownWrite};
+pub use state::{KeyState, KeysState, UpstreamState};
 
 use crate::body::RequestBody;
 use crate::http::{Outgoing, Resend, Transport, Versions};
@@ -29,18 +32,21 @@ use bytes::Bytes;
 use credential::Badge;
 use estimate::Estimate;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
+use keys::{Door, Keys};
 use seawall_core::call::{Candidate, Spec};
 use seawall_core::classify::Override;
+use seawall_core::engine::GateLoad;
 use seawall_core::facts::Replay;
-use seawall_core::policy::Policy;
+use seawall_core::gate::{GateId, GateKey};
+use seawall_core::policy::{CallPolicy, Mode, Policy, PolicyError};
 use seawall_core::profile::{KEY_HEADER, Profile, Provider};
 use seawall_core::rng::Rng;
 use seawall_core::time::{Duration, Instant};
 use seawall_core::trace::Event;
 use seawall_core::verdict::Endpoint;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// A server that calls go to, with the state that they share. Cheap to clone; clones are the same upstream.
 ///
@@ -56,25 +62,31 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Clone)]
 pub struct Upstream {
     shared: Arc<Shared>,
+    door: Door,
 }
 
 struct Shared {
     name: String,
     base: Base,
     provider: Option<Provider>,
-    policy: Policy,
+    /// What calls begin with; the gate has its own part.
+    policy: RwLock<CallPolicy>,
     overrides: Vec<Override>,
     badge: Badge,
     transport: Transport,
     versions: Versions,
     hub: Arc<Hub>,
     candidate: Candidate,
+    keys: Keys,
     replay_bytes_max: usize,
     answer_bytes_max: usize,
     answers: Arc<hold::Holding>,
     seed: u64,
     keys_made: AtomicU64,
 }
+
+/// The key of an upstream's own gate; those of its keys follow.
+const BASE_KEY: GateKey = GateKey(0);
 
 /// Where an upstream's paths begin.
 #[derive(Clone, Debug)]
@@ -212,9 +224,95 @@ impl Upstream {
         &self.shared.name
     }
 
-    /// Attempts that are in flight now.
+    /// Attempts that are in flight now, those of its keys included.
     pub fn attempts_out(&self) -> u64 {
         self.shared.hub.with(|engine, _| engine.permits_out())
+    }
+
+    /// Calls that have begun and not ended, those of its keys included.
+    pub fn calls_alive(&self) -> usize {
+        self.shared.hub.with(|engine, _| engine.calls_alive())
+    }
+
+    /// What its gate holds now: cheaper than [`state`](Self::state), which says much more.
+    pub fn load(&self) -> GateLoad {
+        let gate = self.gate();
+        self.shared.hub.with(|engine, _| engine.load(gate))
+    }
+
+    /// The same server behind a gate of its own for this key (a customer, a model, a job), under this upstream's gate:
+    /// what is sent through it passes both, so that one key's failures, limits and waits are its own, and the sum of
+    /// all is what the upstream allows. The budget for retries and what the server says of its limits are the
+    /// upstream's. Asked again with the same key, it is the same gate.
+    ///
+    /// The gate has the policy of [`UpstreamBuilder::keys_policy`]. There are as many as
+    /// [`UpstreamBuilder::keys_max`] says: one that nobody has a handle of, and that stands as a new one would, goes
+    /// where another needs its place. Where none can go, nothing is refused: the handle has no gate of its own, passes
+    /// the upstream's alone, and [`state`](Self::state) says so; ask again later.
+    ///
+    /// ```
+    /// # fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// use seawall::{Policy, Upstream};
+    ///
+    /// let each = Policy::builder().concurrency(4).requests_per_minute(Some(60)).build()?;
+    /// let upstream = Upstream::builder("https://api.example.com/v1")?
+    ///     .keys_policy(&each)
+    ///     .build()?;
+    /// let customer = upstream.keyed("customer-42");
+    /// assert_eq!(customer.state().key.unwrap().key, "customer-42");
+    /// # Ok(()) }
+    /// # example().unwrap();
+    /// ```
+    #[must_use]
+    pub fn keyed(&self, key: &str) -> Self {
+        let shared = Arc::clone(&self.shared);
+        let door = shared.keys.door(&shared.hub, shared.candidate.gate, key);
+        Self { shared, door }
+    }
+
+    /// Gives the upstream another policy and keeps its state: calls that have begun keep theirs, a lower limit drains,
+    /// an open breaker keeps its time, and what was charged stays charged. Its keys keep the policy that they have.
+    ///
+    /// Of a [`keyed`](Self::keyed) one it changes that key's gate alone, for as long as the gate is there; its calls
+    /// go on with the upstream's call policy.
+    ///
+    /// # Errors
+    /// [`PolicyError::GateGone`]: a keyed one that has no gate of its own.
+    pub fn configure(&self, policy: &Policy) -> Result<(), PolicyError> {
+        let base = self.shared.candidate.gate;
+        let configure = |key, parents: &[_], quota| {
+            let configured = self
+                .shared
+                .hub
+                .with(|engine, now| engine.configure(now, key, &policy.gate, parents, quota));
+            configured.map(drop)
+        };
+        match &self.door {
+            Door::Base => {
+                configure(BASE_KEY, &[], None)?;
+                let calls = &self.shared.policy;
+                *calls.write().unwrap_or_else(PoisonError::into_inner) = policy.call;
+                Ok(())
+            }
+            Door::Own(own) => configure(own.gate_key, &[base], Some(base)),
+            Door::None(_) => Err(PolicyError::GateGone),
+        }
+    }
+
+    /// Latches its breaker open, closed or watching, or gives it back to itself ([`Mode::Auto`]), which also ends a
+    /// cool-down and forgets what the server told of its limits. Of a [`keyed`](Self::keyed) one, that of its own
+    /// gate; those are the upstream's.
+    ///
+    /// # Errors
+    /// [`PolicyError::GateGone`]: a keyed one that has no gate of its own.
+    pub fn force(&self, mode: Mode) -> Result<(), PolicyError> {
+        let gate = match &self.door {
+            Door::Base => self.shared.candidate.gate,
+            Door::Own(own) => own.gate,
+            Door::None(_) => return Err(PolicyError::GateGone),
+        };
+        self.shared.hub.with(|engine, now| engine.force(now, gate, mode));
+        Ok(())
     }
 
     /// Sends nothing more, for good: attempts that are out may end, and calls that wait end with `draining`.
@@ -233,8 +331,9 @@ impl Upstream {
     }
 
     pub(crate) fn rules(&self) -> Rules<'_> {
-        let shared = &*self.shared;
-        Rules::shared(&shared.hub, shared.candidate, &shared.policy.call)
+        let mut candidate = self.shared.candidate;
+        candidate.gate = self.gate();
+        Rules::shared(&self.shared.hub, candidate, &self.call_policy())
     }
 
     fn prepare(&self, call: &Call, url: Uri) -> Prepared {
@@ -314,23 +413,34 @@ impl Upstream {
         HeaderValue::from_str(&key.to_string()).expect("a UUID is a header value")
     }
 
+    /// The gate that its calls come to first.
+    fn gate(&self) -> GateId {
+        self.door.gate().unwrap_or(self.shared.candidate.gate)
+    }
+
     /// The upstream as a candidate of a call that begins now.
     fn candidate(&self) -> Candidate {
         let mut candidate = self.shared.candidate;
+        candidate.gate = self.gate();
         if let Badge::Ending(_, refresher) = &self.shared.badge {
             candidate.credential.1 = refresher.newest();
         }
         candidate
     }
 
+    /// The policy that a call keeps which begins now.
+    fn call_policy(&self) -> CallPolicy {
+        let policy = &self.shared.policy;
+        *policy.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn spec<'s>(
-        &'s self,
+        policy: &'s CallPolicy,
         call: &Call,
         prepared: &Prepared,
         route: &'s [Candidate],
         now: Instant,
     ) -> Spec<'s> {
-        let policy = &self.shared.policy.call;
         let deadline = call
             .deadline
             .unwrap_or_else(|| policy.deadline_for(prepared.endpoint));

@@ -5,6 +5,7 @@
 mod cancel;
 mod cases;
 mod ends;
+mod limits;
 mod mocked;
 mod providers;
 mod renewed;

@@ -141,7 +141,7 @@ fn begin(rules: &Rules<'_>, promise: &Promise, timers: Timers) -> Stage {
             hub,
             candidate,
             policy,
-        } => (Arc::clone(hub), *candidate, *policy),
+        } => (Arc::clone(hub), *candidate, policy),
     };
     Stage::Driven(Box::new(Driven::new(hub, candidate, *policy, *promise)))
 }

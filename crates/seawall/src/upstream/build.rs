@@ -1,6 +1,7 @@
 use super::credential::{Badge, Credential};
 use super::hold::Holding;
-use super::{Base, Shared, Upstream};
+use super::keys::{Door, Keys};
+use super::{BASE_KEY, Base, Shared, Upstream};
 use crate::chance::entropy;
 use crate::clock::{Clock, TokioClock};
 use crate::http::{Transport, TransportError, Versions};
@@ -9,13 +10,12 @@ use http::{HeaderName, Uri};
 use seawall_core::call::Candidate;
 use seawall_core::classify::Override;
 use seawall_core::engine::Engine;
-use seawall_core::gate::GateKey;
 use seawall_core::latch::CredentialId;
-use seawall_core::policy::{Policy, PolicyError, Preset};
+use seawall_core::policy::{GatePolicy, Policy, PolicyBuilder, PolicyError, Preset};
 use seawall_core::profile::Provider;
 use seawall_core::trace::Recording;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, RwLock};
 
 /// Largest body that is kept for a second send: 64 MiB, above any prompt and any upload that is worth repeating.
 pub const REPLAY_BYTES_MAX_DEFAULT: usize = 64 << 20;
@@ -24,6 +24,9 @@ pub const ANSWER_BYTES_MAX_DEFAULT: usize = 256 << 20;
 /// Most bytes of answers that are held at once, those of calls that wait for their next attempt included: 1 GiB. A
 /// server without an end to its bodies would otherwise fill the machine by as many calls as are in flight.
 pub const ANSWERS_BYTES_MAX_DEFAULT: u64 = 1 << 30;
+
+/// Gates of keys that there are at the most: 1 024, at most a KiB each.
+pub const KEYS_MAX_DEFAULT: usize = 1_024;
 
 /// Describes an [`Upstream`].
 #[derive(Debug)]
@@ -43,6 +46,8 @@ pub struct UpstreamBuilder {
     replay_bytes_max: usize,
     answer_bytes_max: usize,
     answers_bytes_max: u64,
+    keys_max: usize,
+    keys_policy: Option<GatePolicy>,
 }
 
 /// An upstream that cannot be.
@@ -102,6 +107,8 @@ impl UpstreamBuilder {
             replay_bytes_max: REPLAY_BYTES_MAX_DEFAULT,
             answer_bytes_max: ANSWER_BYTES_MAX_DEFAULT,
             answers_bytes_max: ANSWERS_BYTES_MAX_DEFAULT,
+            keys_max: KEYS_MAX_DEFAULT,
+            keys_policy: None,
         })
     }
 
@@ -193,11 +200,36 @@ impl UpstreamBuilder {
         self
     }
 
+    /// Gates that there are at the most for [keys](Upstream::keyed); [`KEYS_MAX_DEFAULT`] unless it is given.
+    pub const fn keys_max(mut self, gates: usize) -> Self {
+        self.keys_max = gates;
+        self
+    }
+
+    /// What holds for the gate of each [key](Upstream::keyed), beside what holds for the upstream's; the gate part of a
+    /// policy alone counts. Unless it is given, a key has a breaker as the upstream has, and no limit or budget of its
+    /// own.
+    pub const fn keys_policy(mut self, policy: &Policy) -> Self {
+        self.keys_policy = Some(policy.gate);
+        self
+    }
+
+    /// The policy of keys' gates.
+    fn policy_of_keys(&self) -> Result<GatePolicy, PolicyError> {
+        if let Some(policy) = self.keys_policy {
+            return Ok(policy);
+        }
+        let breaker = self.policy.gate.breaker();
+        let bounded = PolicyBuilder::from_preset(Preset::Default).budget(None);
+        Ok(bounded.breaker(breaker).build()?.gate)
+    }
+
     /// The upstream. Nothing is connected before the first call.
     ///
     /// # Errors
     /// A gate's policy that cannot be, or a transport that cannot be built.
     pub fn build(self) -> Result<Upstream, UpstreamError> {
+        let keys = Keys::new(self.keys_max, self.policy_of_keys()?);
         let seed = self.seed.unwrap_or_else(entropy);
         let clock = self.clock.unwrap_or_else(|| Arc::new(TokioClock::new()));
         let transport = match self.transport {
@@ -208,7 +240,8 @@ impl UpstreamBuilder {
                 .build()?,
         };
         let mut engine = Engine::new(seed, self.recording);
-        let gate = engine.configure(clock.now(), GateKey(0), &self.policy.gate, &[], None)?;
+        let gate = engine.configure(clock.now(), BASE_KEY, &self.policy.gate, &[], None)?;
+        engine.hold(gate)?;
         let mut candidate = Candidate::at(gate);
         if self.credential.is_some() {
             candidate.credential = (CredentialId(1), 1);
@@ -221,13 +254,14 @@ impl UpstreamBuilder {
             name: self.name,
             base: self.base,
             provider: self.provider,
-            policy: self.policy,
+            policy: RwLock::new(self.policy.call),
             overrides: self.overrides,
             badge,
             transport,
             versions: self.versions,
             hub: Hub::new(engine, clock),
             candidate,
+            keys,
             replay_bytes_max: self.replay_bytes_max,
             answer_bytes_max: self.answer_bytes_max,
             answers: Arc::new(Holding::new(self.answers_bytes_max)),
@@ -236,6 +270,7 @@ impl UpstreamBuilder {
         };
         Ok(Upstream {
             shared: Arc::new(shared),
+            door: Door::Base,
         })
     }
 }

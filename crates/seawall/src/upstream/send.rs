@@ -92,7 +92,8 @@ impl Upstream {
         let prepared = self.prepare(&call, url);
         let mut journal = Journal::default();
         let route = [self.candidate()];
-        let spec = |now| self.spec(&call, &prepared, &route, now);
+        let policy = self.call_policy();
+        let spec = |now| Self::spec(&policy, &call, &prepared, &route, now);
         let send = |leave| attempt(shared, &prepared, leave);
         let finished = drive(&shared.hub, spec, send, &mut journal).await;
         self.end(&prepared, finished, journal)
