@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use seawall::upstream::{AttemptNote, UnknownWrite};
+use seawall_core::engine::Waits;
 use seawall_core::outcome::Usage;
 use seawall_core::reason::Reason;
 use seawall_core::time::Duration;
@@ -21,9 +22,28 @@ pub trait Caller: Send + Sync + 'static {
         None
     }
 
+    /// How its calls stand, where the caller knows: rows are begun only as fast as those before them are sent.
+    fn line(&self) -> Option<Line> {
+        None
+    }
+
+    /// What its calls wait for, for those who watch.
+    fn waits(&self) -> Waits {
+        Waits::default()
+    }
+
     /// Told once when the run begins no more rows (Ctrl-C, a gate-wide stop, a full disk). Calls with nothing in
     /// flight may end at once with [`Reason::Cancelled`] or [`Reason::Draining`]; their rows stay pending.
     fn draining(&self) {}
+}
+
+/// How a caller's calls stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Calls that it knows of and that have not ended. A row that was begun a moment ago is not among them yet.
+    pub begun: u64,
+    /// Of those, the ones that stand in line: for a place, a rate, a cool-down or a breaker.
+    pub queued: u64,
 }
 
 /// One row as a call.

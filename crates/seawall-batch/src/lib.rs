@@ -64,11 +64,11 @@ pub mod sink;
 mod state;
 pub mod summary;
 
-pub use caller::{Answer, Call, Caller, Ended, Failure, Reach, Stop};
+pub use caller::{Answer, Call, Caller, Ended, Failure, Line, Reach, Stop};
 pub use error::{BatchError, Exit};
 pub use interrupt::{Interrupter, Interrupts, interrupts};
 pub use live::LiveCaller;
-pub use options::{Existing, Invalid, Options};
+pub use options::{Existing, Invalid, LINE_MAX_DEFAULT, Options};
 pub use output::Extras;
 pub use progress::{Progress, Screen, Shown, Snapshot, Ui};
 pub use run::{GRACE, Judged, judge, run, run_on};

@@ -5,10 +5,11 @@
 //! output with answers that are none. So another host gets no credential; a key (or the lack of one) that was denied
 //! twice in a row, and a 402, stop the run with its rows still pending; a redirect is a failure that names its target.
 
-use crate::caller::{Answer, Call, Caller, Ended, Failure, Reach, Stop, cause};
+use crate::caller::{Answer, Call, Caller, Ended, Failure, Line, Reach, Stop, cause};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use seawall::upstream::{CallError, Upstream, UpstreamError};
+use seawall_core::engine::Waits;
 use seawall_core::facts::BodyState;
 use seawall_core::outcome::{Cause, Usage};
 use seawall_core::reason::Reason;
@@ -77,6 +78,14 @@ impl LiveCaller {
         let made = (self.make)(&origin)?;
         elsewhere.insert(origin, made.clone());
         Ok((made, below, Whose::Row))
+    }
+
+    /// Folds over all upstreams that rows go to.
+    fn over_all<T>(&self, first: T, fold: impl FnMut(T, &Upstream) -> T) -> T {
+        let elsewhere = self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
+        std::iter::once(&self.upstream)
+            .chain(elsewhere.values())
+            .fold(first, fold)
     }
 
     /// What a call's end says about the batch's credential.
@@ -179,21 +188,25 @@ impl Caller for LiveCaller {
     }
 
     fn in_flight(&self) -> Option<u64> {
-        let elsewhere = self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
-        let upstreams = std::iter::once(&self.upstream).chain(elsewhere.values());
-        Some(upstreams.map(Upstream::attempts_out).sum())
+        Some(self.over_all(0, |sum, upstream| sum + upstream.attempts_out()))
+    }
+
+    fn line(&self) -> Option<Line> {
+        let nobody = Line { begun: 0, queued: 0 };
+        Some(self.over_all(nobody, |line, upstream| Line {
+            begun: line.begun + upstream.calls_alive() as u64,
+            queued: line.queued + u64::from(upstream.load().queued),
+        }))
+    }
+
+    fn waits(&self) -> Waits {
+        self.over_all(Waits::default(), |waits, upstream| {
+            waits.and(upstream.state().waits)
+        })
     }
 
     fn draining(&self) {
-        self.upstream.drain();
-        for upstream in self
-            .elsewhere
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .values()
-        {
-            upstream.drain();
-        }
+        self.over_all((), |(), upstream| upstream.drain());
     }
 }
 

@@ -10,6 +10,9 @@ use std::path::PathBuf;
 pub const CONCURRENCY_DEFAULT: NonZeroU32 = NonZeroU32::new(64).expect("64 is not 0");
 /// Fewest rows that are begun at once: while some wait for a rate or a breaker, others keep the line busy.
 pub const BEGUN_MIN: usize = 1_000;
+/// Rows in line for the upstream beyond which no more are begun: 64, as many as preset `batch` has in flight. A row's
+/// deadline runs from when it is begun, so that a long line would fail its own end.
+pub const LINE_MAX_DEFAULT: usize = 64;
 /// Most bytes of bodies that are held for rows in flight: 256 MiB. A thousand rows of 40 MB would fill any machine.
 pub const BEGUN_BYTES_MAX_DEFAULT: u64 = 256 * 1024 * 1024;
 
@@ -26,6 +29,9 @@ pub struct Options {
     pub model: Option<String>,
     /// `--concurrency`: what the caller's gate allows in flight; here it only sizes [`Options::begun_max`].
     pub concurrency: NonZeroU32,
+    /// Rows that may stand in line for the upstream (for a place, a rate, a cool-down, a breaker) before no more are
+    /// begun. No flag of its own: a command sizes it by its limits.
+    pub line_max: usize,
     /// What to do about files of an earlier run.
     pub existing: Existing,
     /// `--skip-invalid`.
@@ -73,6 +79,7 @@ impl Options {
             errors: None,
             model: None,
             concurrency: CONCURRENCY_DEFAULT,
+            line_max: LINE_MAX_DEFAULT,
             existing: Existing::default(),
             invalid: Invalid::default(),
             absolute_urls: AbsoluteUrls::default(),

@@ -5,8 +5,9 @@
 //! the rate is known, the oldest call in flight is named, and nothing is drawn more than ten times a second.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use seawall_core::engine::Waits;
 use seawall_core::time::Duration;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::io::Write;
 use tokio::time::Instant;
@@ -36,6 +37,8 @@ pub struct Snapshot {
     pub in_flight: u64,
     /// Calls begun that wait: for a place, a time, a breaker, a budget.
     pub waiting: u64,
+    /// What they wait for, as far as the caller knows.
+    pub waits: Waits,
     /// Age of the oldest of them.
     pub oldest: Duration,
     /// Rows a second over the last minute of this run, once known.
@@ -53,6 +56,10 @@ impl fmt::Display for Snapshot {
         )?;
         if self.waiting > 0 {
             write!(f, ", {} waiting", self.waiting)?;
+        }
+        for (nth, (code, count)) in self.waits.counted().enumerate() {
+            let before = if nth == 0 { ": " } else { ", " };
+            write!(f, "{before}{count} {code}")?;
         }
         if self.in_flight + self.waiting > 0 {
             write!(f, " (oldest {})", Duration::from_secs(self.oldest.as_secs()))?;
@@ -158,6 +165,7 @@ fn bar() -> ProgressBar {
 }
 
 fn json_line(event: &str, snapshot: &Snapshot) -> String {
+    let waits: BTreeMap<_, _> = snapshot.waits.counted().collect();
     serde_json::json!({
         "event": event,
         "done": snapshot.done,
@@ -165,6 +173,7 @@ fn json_line(event: &str, snapshot: &Snapshot) -> String {
         "failed": snapshot.failed,
         "in_flight": snapshot.in_flight,
         "waiting": snapshot.waiting,
+        "waiting_by": waits,
         "oldest_ms": snapshot.oldest.as_millis(),
         "rate_per_s": snapshot.rate_per_s,
         "eta_ms": snapshot.eta.map(Duration::as_millis),

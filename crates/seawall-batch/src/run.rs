@@ -8,7 +8,7 @@
 
 mod files;
 
-use crate::caller::{Call, Caller, Ended, Failure, Reach};
+use crate::caller::{Call, Caller, Ended, Failure, Line, Reach};
 use crate::clock;
 use crate::error::{BatchError, Skippable};
 use crate::input::{self, Rows, Scan, Sendable, Warned, WarningCode};
@@ -148,6 +148,15 @@ enum Phase {
     },
 }
 
+/// When more rows are begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum GoesOn {
+    /// Once the calls of those just begun have had a turn, and it shows who of them is sent and who stands in line.
+    AtOnce,
+    /// When something has changed.
+    Later,
+}
+
 /// Whether ended rows find room on the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Room {
@@ -170,6 +179,7 @@ struct Begun {
 struct Runner<'r, C> {
     begun_max: usize,
     begun_bytes_max: u64,
+    line_max: usize,
     extras: Extras,
     scan: Scan,
     files: Files,
@@ -197,6 +207,7 @@ impl<'r, C: Caller> Runner<'r, C> {
         Self {
             begun_max: options.begun_max(),
             begun_bytes_max: options.begun_bytes_max,
+            line_max: options.line_max.max(1),
             extras: options.extras,
             scan,
             files,
@@ -222,10 +233,14 @@ impl<'r, C: Caller> Runner<'r, C> {
         ticker.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let mut input = Ok(());
         loop {
+            let mut goes_on = GoesOn::Later;
             if input.is_ok() {
-                input = self.begin_rows(&mut rows);
-                if input.is_err() {
-                    self.drain(None);
+                match self.begin_rows(&mut rows) {
+                    Ok(next) => goes_on = next,
+                    Err(error) => {
+                        input = Err(error);
+                        self.drain(None);
+                    }
                 }
             }
             if self.calls.is_empty() && !self.waits_for_room() {
@@ -260,21 +275,40 @@ impl<'r, C: Caller> Runner<'r, C> {
                         self.let_go().await;
                     }
                 }
+                () = tokio::task::yield_now(), if goes_on == GoesOn::AtOnce => {}
             }
         }
     }
 
-    fn begin_rows(&mut self, rows: &mut Rows) -> Result<(), BatchError> {
+    fn begin_rows(&mut self, rows: &mut Rows) -> Result<GoesOn, BatchError> {
+        let mut room_in_line = self.room_in_line();
+        let mut goes_on = GoesOn::Later;
         while matches!(self.phase, Phase::Running)
             && self.calls.len() < self.begun_max
             && self.begun_bytes < self.begun_bytes_max
         {
+            if room_in_line == 0 {
+                return Ok(goes_on);
+            }
             match rows.read(&self.scan.rows)? {
                 Some((at, row)) => self.begin(at, row),
                 None => break,
             }
+            room_in_line -= 1;
+            goes_on = GoesOn::AtOnce;
         }
-        Ok(())
+        Ok(GoesOn::Later)
+    }
+
+    /// How many rows may be begun before more than enough stand in line. One that was begun a moment ago may come to
+    /// stand there.
+    fn room_in_line(&self) -> usize {
+        let Some(Line { begun, queued }) = self.caller.line() else {
+            return usize::MAX;
+        };
+        let not_there_yet = (self.calls.len() as u64).saturating_sub(begun);
+        let stand = usize::try_from(queued.saturating_add(not_there_yet)).unwrap_or(usize::MAX);
+        self.line_max.saturating_sub(stand)
     }
 
     fn begin(&mut self, at: usize, row: Sendable) {
@@ -458,6 +492,7 @@ impl<'r, C: Caller> Runner<'r, C> {
             failed: self.resumed.failed + self.failed,
             in_flight,
             waiting: begun - in_flight,
+            waits: self.caller.waits(),
             oldest: oldest.map_or(Duration::ZERO, Duration::from),
             rate_per_s,
             eta: rate_per_s

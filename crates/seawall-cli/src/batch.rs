@@ -12,15 +12,16 @@ use seawall::http::Secret;
 use seawall::upstream::{Upstream, UpstreamBuilder, UpstreamError};
 use seawall_batch::input::AbsoluteUrls;
 use seawall_batch::{
-    Existing, Extras, Invalid, LiveCaller, Options, Progress, Screen, Shown, Snapshot, Ui, interrupts,
+    Existing, Extras, Invalid, LINE_MAX_DEFAULT, LiveCaller, Options, Progress, Screen, Shown, Snapshot, Ui,
+    interrupts,
 };
-use seawall_core::policy::{Concurrency, Policy, PolicyBuilder, Preset};
+use seawall_core::policy::{AUTO_CONCURRENCY_MAX, Concurrency, Policy, PolicyBuilder, Preset};
 use seawall_core::profile::Provider;
 use seawall_lab::net::Mock;
 use seawall_lab::plan::Profile;
 use std::env::VarError;
 use std::io::IsTerminal as _;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use written::FromFile;
@@ -36,6 +37,8 @@ Examples:
     seawall batch prompts.jsonl -o answers.jsonl --upstream mock:flaky
   Twenty at once, with attempts and times in each row, and the summary as JSON:
     seawall batch prompts.jsonl -o timed.jsonl --upstream mock:steady --concurrency 20 --extras --json
+  No more than a plan allows, 500 rows and 200 000 tokens a minute, and as many at once as the server bears:
+    seawall batch prompts.jsonl -o paced.jsonl --upstream mock:steady --rpm 500 --tpm 200000 --concurrency auto
   A real upstream, with its key from the environment:
     seawall batch prompts.jsonl -o real.jsonl --upstream https://api.example.com/v1 --credential-env MY_KEY
 
@@ -79,6 +82,12 @@ pub(crate) struct Args {
     /// Attempts in flight at once; auto finds out what the upstream bears [default: the policy's, 64 in preset batch].
     #[arg(long, value_name = "N|auto", value_parser = concurrency)]
     concurrency: Option<Concurrency>,
+    /// Attempts sent in a minute; the first minute's worth may go at once.
+    #[arg(long, value_name = "N")]
+    rpm: Option<NonZeroU64>,
+    /// Tokens used in a minute, read and written: estimated from each row, corrected by its answer.
+    #[arg(long, value_name = "N")]
+    tpm: Option<NonZeroU64>,
     /// Leave out rows that cannot be sent and run the rest, instead of refusing to start.
     #[arg(long)]
     skip_invalid: bool,
@@ -214,6 +223,15 @@ impl Ui for Silent {
     fn finish(&mut self, _snapshot: &Snapshot) {}
 }
 
+fn concurrency(text: &str) -> Result<Concurrency, String> {
+    if text == "auto" {
+        return Ok(Concurrency::Auto);
+    }
+    let most: Option<NonZeroU32> = text.parse().ok();
+    most.map(|most| Concurrency::AtMost(most.get()))
+        .ok_or_else(|| "write a whole number from 1, or auto".to_owned())
+}
+
 /// The policy, and what is to be said where the machine allows fewer attempts at once than were asked for.
 fn policy(
     args: &Args,
@@ -225,10 +243,14 @@ fn policy(
         (None, Some(file)) => *file.policy().policy(),
         (None, None) => Policy::preset(Preset::Batch),
     };
-    let asked = args.concurrency.unwrap_or(policy.gate.limits().concurrency());
+    let limits = policy.gate.limits();
+    let asked = args.concurrency.unwrap_or(limits.concurrency());
     let concurrency = match asked {
         Concurrency::AtMost(most) => Concurrency::AtMost(most.min(connections_max.get())),
-        Concurrency::Unbounded | Concurrency::Auto => asked,
+        Concurrency::Auto if connections_max.get() < AUTO_CONCURRENCY_MAX => {
+            Concurrency::AtMost(connections_max.get())
+        }
+        Concurrency::Auto | Concurrency::Unbounded => asked,
     };
     let lowered = (concurrency != asked).then(|| {
         format!(
@@ -236,38 +258,63 @@ fn policy(
              files (ulimit -n)"
         )
     });
-    // Rows that are begun may all have to wait at the gate.
-    let begun = concurrency.at_most().unwrap_or(0).saturating_mul(4).max(1_000);
-    let policy = PolicyBuilder::from_policy(policy)
+    let mut builder = PolicyBuilder::from_policy(policy)
         .concurrency(concurrency)
-        .queue(policy.gate.limits().queue().max(begun))
-        .build()
-        .map_err(|error| Failure::usage(format!("--concurrency: {error}")))?;
+        // Rows that are begun may all have to wait at the gate.
+        .queue(
+            limits
+                .queue()
+                .max(most_at_once(concurrency).saturating_mul(4).max(1_000)),
+        );
+    if let Some(rpm) = args.rpm {
+        builder = builder.requests_per_minute(Some(rpm.get()));
+    }
+    if let Some(tpm) = args.tpm {
+        builder = builder.tokens_per_minute(Some(tpm.get()));
+    }
+    let policy = builder.build().map_err(|error| {
+        let flag = match error.setting() {
+            "limits.requests_per_minute" => "--rpm",
+            "limits.tokens_per_minute" => "--tpm",
+            _ => "--concurrency",
+        };
+        Failure::usage(format!("{flag}: {error}"))
+    })?;
     Ok((policy, lowered))
 }
 
-fn concurrency(text: &str) -> Result<Concurrency, String> {
-    if text == "auto" {
-        return Ok(Concurrency::Auto);
+/// The most attempts that may be in flight; 0 where nobody says.
+const fn most_at_once(concurrency: Concurrency) -> u32 {
+    match concurrency {
+        Concurrency::AtMost(most) => most,
+        Concurrency::Auto => AUTO_CONCURRENCY_MAX,
+        Concurrency::Unbounded => 0,
     }
-    let most: Option<NonZeroU32> = text.parse().ok();
-    most.map(|most| Concurrency::AtMost(most.get()))
-        .ok_or_else(|| "write a whole number from 1, or auto".to_owned())
+}
+
+/// How many rows may stand in line: enough that no place stays empty, and no more than are sent in half the time that
+/// each has.
+fn line_max(policy: &Policy) -> usize {
+    let limits = policy.gate.limits();
+    let places = limits.concurrency().at_most().unwrap_or(0);
+    let enough = usize::try_from(places)
+        .unwrap_or(usize::MAX)
+        .max(LINE_MAX_DEFAULT);
+    let Some(rpm) = limits.rates().requests_per_minute() else {
+        return enough;
+    };
+    let sent = rpm.saturating_mul(policy.call.deadline().as_secs()) / 120;
+    usize::try_from(sent).map_or(enough, |sent| sent.clamp(1, enough))
 }
 
 fn options(args: &Args, policy: &Policy) -> Result<Options, Failure> {
     let mut options = Options::new(args.inputs.clone(), args.out.clone());
     options.errors = args.errors.clone();
     options.model = args.model.clone();
-    if let Some(concurrency) = policy
-        .gate
-        .limits()
-        .concurrency()
-        .at_most()
-        .and_then(NonZeroU32::new)
-    {
+    if let Some(concurrency) = NonZeroU32::new(most_at_once(policy.gate.limits().concurrency())) {
         options.concurrency = concurrency;
     }
+    options.line_max = line_max(policy);
     options.existing = match (args.fresh, args.resume, args.overwrite) {
         (true, _, _) => Existing::Fresh,
         (_, true, _) => Existing::Adopt,

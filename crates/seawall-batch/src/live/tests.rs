@@ -165,3 +165,40 @@ fn answers_are_asked_for_unpacked() {
     assert!(block(caller(&url, None).call(row("/v1/x"))).result.is_ok());
     assert!(heads.0.lock().unwrap()[0].contains("accept-encoding: identity\r\n"));
 }
+
+#[test]
+fn who_watches_is_told_what_rows_wait_for() {
+    // Could break: "waiting: 900" does not say whether a limit is too low or a server is down.
+    let policy = Policy::builder().requests_per_minute(Some(1)).build().unwrap();
+    let upstream = Upstream::builder("http://127.0.0.1:9").unwrap().policy(policy);
+    let elsewhere = move |origin: &str| Upstream::builder(origin)?.policy(policy).build();
+    block(async {
+        let caller = LiveCaller::new(
+            upstream.build().unwrap(),
+            "http://127.0.0.1:9",
+            HeaderMap::new(),
+            Box::new(elsewhere),
+        );
+        let mut rows: Vec<_> = (0..3).map(|_| Box::pin(caller.call(row("/v1/x")))).collect();
+        for row in &mut rows {
+            // A turn for each: the first goes out, the others find no room.
+            let mut turn = std::task::Context::from_waker(std::task::Waker::noop());
+            assert!(row.as_mut().poll(&mut turn).is_pending());
+        }
+        assert_eq!(caller.line(), Some(Line { begun: 3, queued: 2 }));
+        assert_eq!(caller.in_flight(), Some(1));
+        let snapshot = crate::Snapshot {
+            total: 3,
+            in_flight: 1,
+            waiting: 2,
+            waits: caller.waits(),
+            ..crate::Snapshot::default()
+        };
+        assert_eq!(
+            snapshot.to_string(),
+            "0/3 done, 0 failed, 1 in flight, 2 waiting: 2 rate-wait (oldest 0s)"
+        );
+        drop(rows);
+        assert_eq!(caller.line(), Some(Line { begun: 0, queued: 0 }));
+    });
+}

@@ -22,6 +22,7 @@ fn snapshot(done: u64) -> Snapshot {
         failed: 2,
         in_flight: 1,
         waiting: 0,
+        waits: Waits::default(),
         oldest: Duration::from_millis(312_900),
         rate_per_s: None,
         eta: None,
@@ -54,10 +55,10 @@ async fn a_pipe_gets_a_line_now_and_then() {
     "#]]
     .assert_eq(&shown(Shown::Bar, 25).await);
     expect![[r#"
-        {"done":0,"eta_ms":null,"event":"progress","failed":2,"in_flight":1,"oldest_ms":312900,"rate_per_s":null,"total":1000,"waiting":0}
-        {"done":10,"eta_ms":null,"event":"progress","failed":2,"in_flight":1,"oldest_ms":312900,"rate_per_s":null,"total":1000,"waiting":0}
+        {"done":0,"eta_ms":null,"event":"progress","failed":2,"in_flight":1,"oldest_ms":312900,"rate_per_s":null,"total":1000,"waiting":0,"waiting_by":{}}
+        {"done":10,"eta_ms":null,"event":"progress","failed":2,"in_flight":1,"oldest_ms":312900,"rate_per_s":null,"total":1000,"waiting":0,"waiting_by":{}}
         {"event":"note","text":"careful"}
-        {"done":1000,"eta_ms":null,"event":"end","failed":2,"in_flight":1,"oldest_ms":312900,"rate_per_s":null,"total":1000,"waiting":0}
+        {"done":1000,"eta_ms":null,"event":"end","failed":2,"in_flight":1,"oldest_ms":312900,"rate_per_s":null,"total":1000,"waiting":0,"waiting_by":{}}
     "#]].assert_eq(&shown(Shown::Json, 2).await);
     assert_eq!(shown(Shown::Nothing, 25).await, "careful\n");
 }

@@ -1,4 +1,5 @@
 mod files;
+mod line;
 mod resume;
 mod room;
 mod stops;

@@ -99,7 +99,7 @@ fn the_examples_of_the_help_run() {
         .lines()
         .filter_map(|line| line.trim().strip_prefix("seawall "))
         .collect();
-    assert_eq!(examples.len(), 3, "{examples:?}");
+    assert_eq!(examples.len(), 4, "{examples:?}");
     for example in examples {
         let words: Vec<&str> = example.split_whitespace().collect();
         let output = seawall_in(&folder.0, &words);

@@ -8,6 +8,7 @@ mod explain;
 mod keys;
 mod made;
 mod mock;
+mod paced;
 mod risky;
 mod schema;
 mod trials;
