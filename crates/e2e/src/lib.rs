@@ -19,3 +19,8 @@ pub struct LibraryGuide;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/any-call.md")]
 pub struct AnyCallGuide;
+
+/// As is the Rust of the page on limits.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/limits.md")]
+pub struct LimitsGuide;

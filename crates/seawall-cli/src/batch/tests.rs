@@ -35,7 +35,8 @@ fn args(more: &[&str]) -> Args {
 }
 
 fn built(more: &[&str], connections_max: u32) -> (Policy, Option<String>) {
-    policy(&args(more), NonZeroU32::new(connections_max).unwrap()).unwrap_or_else(|_| panic!("{more:?}"))
+    let most = NonZeroU32::new(connections_max).unwrap();
+    policy(&args(more), None, most).unwrap_or_else(|_| panic!("{more:?}"))
 }
 
 #[test]
@@ -68,7 +69,7 @@ fn limits_on_the_command_line_are_the_policys() {
         let parsed = <Line as clap::Parser>::try_parse_from(line);
         assert!(parsed.is_err(), "{bad:?}");
     }
-    let error = policy(&args(&["--rpm", "2000000000"]), NonZeroU32::MIN);
+    let error = policy(&args(&["--rpm", "2000000000"]), None, NonZeroU32::MIN);
     let Err(Failure::Usage(text)) = error else {
         panic!("a limit that cannot be was taken")
     };

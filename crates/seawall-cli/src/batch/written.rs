@@ -14,6 +14,7 @@ use seawall::config::{Config, PolicyConfig, ProgressForm, UpstreamConfig, Writte
 use seawall::http::Secret;
 use seawall::upstream::UpstreamBuilder;
 use seawall_core::profile::Provider;
+use std::num::NonZeroU64;
 use std::path::Path;
 
 /// A batch's part of a file.
@@ -111,6 +112,8 @@ fn defaults(args: &mut Args, config: &Config) {
     args.upstream = args.upstream.take().or_else(|| value(&batch.upstream));
     args.model = args.model.take().or_else(|| value(&batch.model));
     args.concurrency = args.concurrency.or_else(|| value(&batch.concurrency));
+    args.rpm = args.rpm.or_else(|| NonZeroU64::new(value(&batch.rpm)?));
+    args.tpm = args.tpm.or_else(|| NonZeroU64::new(value(&batch.tpm)?));
     args.max_line = args
         .max_line
         .take()

@@ -51,6 +51,7 @@ fn run(name: &str, rows: usize, upstream: &str, flags: &str) -> (serde_json::Val
         .unwrap();
     }
     folder.file("rows.jsonl", all);
+    folder.file("seawall.toml", "[batch]\ntpm = 300\nrpm = 9\n");
     let command = format!("batch rows.jsonl -o out.jsonl --json --upstream {upstream} {flags}");
     let output = seawall_in(&folder.0, &command.split(' ').collect::<Vec<_>>());
     let summary =
@@ -94,6 +95,15 @@ fn a_row_that_no_minute_has_room_for_fails_and_says_why() {
     assert_eq!(summary["failures"]["limiter-full"], 2, "{summary}");
     assert_eq!(summary["attempts"]["total"], 0, "{summary}");
     assert!(errors.contains("of a limit that holds 300"), "{errors}");
+}
+
+#[test]
+fn what_the_file_says_of_a_minute_holds_where_nothing_was_typed() {
+    // Could break if a bound that is written did not bind, or stood before one that is typed.
+    let (summary, _) = run("file", 1, "mock:steady", "--config seawall.toml");
+    assert_eq!(summary["failures"]["limiter-full"], 1, "{summary}");
+    let (summary, _) = run("typed", 1, "mock:steady", "--config seawall.toml --tpm 1000");
+    assert_eq!(summary["rows"]["ok"], 1, "{summary}");
 }
 
 #[test]

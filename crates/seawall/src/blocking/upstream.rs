@@ -68,7 +68,16 @@ impl Upstream {
         }
     }
 
-    /// The same upstream for tasks: its name, its events, its engine.
+    /// The same server behind a gate of its own for this key. See [`Upstream::keyed`](crate::Upstream::keyed).
+    #[must_use]
+    pub fn keyed(&self, key: &str) -> Self {
+        Self {
+            upstream: self.upstream.keyed(key),
+            sockets: Arc::clone(&self.sockets),
+        }
+    }
+
+    /// The same upstream for tasks: its name, how it stands, its policy, its events, its engine.
     pub const fn upstream(&self) -> &crate::Upstream {
         &self.upstream
     }

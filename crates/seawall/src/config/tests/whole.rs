@@ -217,8 +217,6 @@ fn what_nothing_obeys_yet_is_told_once_for_each_table() {
         26: [[model]]
         33: [[route]]
         46: [serve]
-        66: `batch.rpm`
-        67: `batch.tpm`
         68: `batch.max_cost`
         69: `batch.ordered`
         71: `batch.auto_id`
