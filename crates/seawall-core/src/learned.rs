@@ -7,12 +7,17 @@
 //!
 //! What this does not cover: others that use the same quota. Their use shows in the next answer.
 
+use crate::policy::DEFAULT_COOLDOWN_MAX;
 use crate::rate::{Cost, KINDS, Room};
 use crate::time::{Duration, Instant};
 
 /// Two points at which a server says that it is full again are the same within this: ways back differ, and many
 /// servers speak in whole seconds.
 const WORD_NOISE: Duration = Duration::from_secs(1);
+
+/// The longest that a window is believed to last, as long as a cool-down is: a longer one is looked at again by one
+/// attempt a day. A date that is off by a century must not close a gate for as long.
+const WINDOW_MAX: Duration = DEFAULT_COOLDOWN_MAX;
 
 /// What a server counts in a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -220,7 +225,7 @@ impl Windows {
                 least: word
                     .remaining
                     .saturating_sub(sight.out[kind].saturating_add(after).max(out)),
-                full_at: word.resets_in.map(|resets_in| now.after(resets_in)),
+                full_at: word.resets_in.map(|length| now.after(length.min(WINDOW_MAX))),
                 is_newest,
             };
             let before = self.windows[kind].and_then(|window| window.at(now, self.out[kind]));

@@ -19,6 +19,10 @@ pub(crate) const KINDS: usize = 4;
 /// A minute in nanoseconds: what one unit weighs.
 const MINUTE: u128 = 60_000_000_000;
 
+/// How long a bucket can be in debt: ten minutes. What servers report is a stranger's number, and one answer that is off by
+/// a billion must not close a gate for years.
+const DEBT_MINUTES_MAX: u64 = 10;
+
 /// What an attempt needs or used of each kind: itself, its tokens, those that it reads, those that it writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cost(pub(crate) [u64; KINDS]);
@@ -253,16 +257,26 @@ impl Bucket {
 
     /// Corrects a reservation: what was used beyond it comes in now, what was not goes back as far as it is there.
     ///
+    /// A use beyond the estimate is believed until the bucket is in debt by [`DEBT_MINUTES_MAX`].
+    ///
     /// Whatever leaves is counted as leaving in the order in which it came, what others give back included, so that
     /// never more goes back than what would not be there, had it never come.
     pub(crate) fn settle(&mut self, now: Instant, mark: u64, reserved: u64, used: u64) {
         self.advance(now);
         let Some(unused) = reserved.checked_sub(used) else {
-            self.taken = self.taken.saturating_add(used - reserved);
+            self.taken = self.taken.saturating_add(self.believed(now, used - reserved));
             return;
         };
         let still_there = weight(mark).saturating_sub(self.gone);
         self.gone += weight(unused).min(still_there);
+    }
+
+    /// What of so many units more may come in.
+    fn believed(&self, now: Instant, units: u64) -> u64 {
+        let per_minute = self.per_minute.unwrap_or(0);
+        let most = weight(per_minute) * u128::from(DEBT_MINUTES_MAX);
+        let left = most.saturating_sub(self.level(now)) / MINUTE;
+        units.min(u64::try_from(left).unwrap_or(u64::MAX))
     }
 
     /// Whole units that there is room for.

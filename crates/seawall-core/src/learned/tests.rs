@@ -183,3 +183,19 @@ fn word_of_the_window_that_has_just_ended_does_not_fill_the_new_one_twice() {
         "one was out at the turn, and four have gone since"
     );
 }
+
+#[test]
+fn a_window_that_lasts_for_ever_is_looked_at_again_after_a_day() {
+    // Broken if the server's time were believed as it stands: one answer with a date that is off by a century would
+    // close the gate until the process ends, as no attempt would ever bring better word.
+    const DAY: u64 = 86_400;
+    for secs in [DAY + 1, u64::MAX] {
+        let mut windows = told(&requests(10, 0, secs));
+        assert_eq!(windows.room(at(1), ONE), Room::At(at(DAY)));
+        assert_eq!(windows.room(at(DAY), ONE), Room::Now);
+        assert!(windows.bounds_nothing(at(DAY)));
+        let sight = windows.send(at(DAY), 1, ONE);
+        windows.learn(at(DAY), &sight, ONE, 0, &requests(10, 9, 60));
+        assert_eq!(windows.room(at(DAY), ONE), Room::Now, "better word is heard");
+    }
+}

@@ -215,3 +215,31 @@ proptest! {
         prop_assert_eq!(bucket.level(now), before);
     }
 }
+
+#[test]
+fn a_count_that_nobody_can_have_used_closes_a_limit_for_minutes_and_not_for_years() {
+    // Broken if a server's number were believed as it stands: one answer that says 2^64 tokens would have the gate wait
+    // for centuries, and a limit that comes with a later reload find its count at the end of the scale.
+    let now = Instant::START;
+    for lie in [10_000, 1_000_000_000, u64::MAX] {
+        let mut bucket = Bucket::new(now, Some(1_000));
+        // However many say so at once.
+        let marks = [10, 10, 10].map(|reserved| bucket.reserve(now, reserved));
+        for mark in marks {
+            bucket.settle(now, mark, 10, lie);
+        }
+        assert_eq!(
+            bucket.room(now, 1_000),
+            Room::At(now.after(Duration::from_secs(600)))
+        );
+    }
+    let mut unlimited = Bucket::new(now, None);
+    let mark = unlimited.reserve(now, 10);
+    unlimited.settle(now, mark, 10, u64::MAX);
+    unlimited.configure(now, Some(1_000));
+    unlimited.reserve(now, 1_000);
+    assert_eq!(
+        unlimited.room(now, 1),
+        Room::At(now.after(Duration::from_millis(60)))
+    );
+}
