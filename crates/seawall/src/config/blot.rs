@@ -2,10 +2,11 @@
 //!
 //! What can go wrong: somebody writes a key into the file, which is an error, and the error prints it into a log. What
 //! the reader knows to be a secret it blots out by its place. Where TOML itself is broken it knows no places, so a
-//! line is looked at as a person would: what a known issuer's prefix begins, what stands between `//` and `@`, and
-//! what is quoted after a name that says credential, token, secret, password or key. Blotting keeps every width, so
-//! that carets stay under their words.
+//! line is looked at as a person would: what a known issuer's prefix begins, what stands between `//` and `@` or in an
+//! address's query, and what stands, quoted or not, after a name that says credential, token, secret, password or key,
+//! or means to. Blotting keeps every width, so that carets stay under their words.
 
+use super::reader::distance;
 use std::ops::Range;
 
 /// What takes the place of each character of a secret.
@@ -42,6 +43,8 @@ const NAMES: [&str; 7] = [
 ];
 /// The last part of a name that says where a secret is.
 const POINTERS: [&str; 3] = ["env", "file", "header"];
+/// One letter in this many may be off in a name of [`NAMES`] that is still meant.
+const LETTERS_A_TYPO: usize = 4;
 /// How far before a value its name is looked for.
 const NAME_BYTES_MAX: usize = 256;
 /// A shorter word is no key of anybody.
@@ -52,7 +55,9 @@ pub(super) fn line(text: &str, known: &[Range<usize>]) -> String {
     let mut spans = known.to_vec();
     spans.extend(prefixed(text));
     spans.extend(in_addresses(text));
+    spans.extend(in_queries(text));
     spans.extend(named(text));
+    spans.extend(named_bare(text));
     let mut hidden = vec![false; text.len()];
     for span in spans {
         hidden[span.start.min(text.len())..span.end.min(text.len())].fill(true);
@@ -107,6 +112,52 @@ fn in_addresses(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     })
 }
 
+/// The values in an address's query, but for the one that an address may have.
+fn in_queries(text: &str) -> Vec<Range<usize>> {
+    let mut spans = Vec::new();
+    for (at, slashes) in text.match_indices("//") {
+        let start = at + slashes.len();
+        let end = text[start..]
+            .find(['"', '\'', ' '])
+            .map_or(text.len(), |end| start + end);
+        let Some(query) = text[start..end].find('?').map(|mark| start + mark + 1) else {
+            continue;
+        };
+        let mut from = query;
+        for pair in text[query..end].split('&') {
+            let value = pair.find('=').map_or(0, |equals| equals + 1);
+            if &pair[..value] != "api-version=" {
+                spans.push(from + value..from + pair.len());
+            }
+            from += pair.len() + 1;
+        }
+    }
+    spans
+}
+
+/// What stands unquoted after a name that says that it is secret: quotes are forgotten, and lines are pasted from files
+/// of another form.
+fn named_bare(text: &str) -> Vec<Range<usize>> {
+    let mut spans = Vec::new();
+    for (at, joint) in text.match_indices(['=', ':']) {
+        let after = &text[at + joint.len()..];
+        let start = text.len() - after.trim_start().len();
+        let value = text[start..]
+            .split(['#', ',', '}', ']'])
+            .next()
+            .unwrap_or_default();
+        let value = value.trim_end();
+        let is_other = value.starts_with(['"', '\'', '{', '[', '=', ':'])
+            || value.parse::<f64>().is_ok()
+            || matches!(value, "" | "true" | "false");
+        let near = text.floor_char_boundary(at.saturating_sub(NAME_BYTES_MAX));
+        if !is_other && says_secret(&text[near..=at]) {
+            spans.push(start..start + value.len());
+        }
+    }
+    spans
+}
+
 /// What is quoted after a name that says that it is secret, to the end of the line where no quote closes it.
 fn named(text: &str) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
@@ -143,6 +194,11 @@ fn says_secret(before: &str) -> bool {
         .split_once('=')
         .map(|(outer, _)| name(outer))
         .unwrap_or_default();
-    let says = |name: &str| NAMES.iter().any(|secret| name.contains(secret));
-    says(&own) || own == "key" && !outer.contains("tls") || own == "authorization" || says(&outer)
+    let says = |name: &str| {
+        let means =
+            |secret: &&str| name.contains(*secret) || distance(name, secret) <= secret.len() / LETTERS_A_TYPO;
+        NAMES.iter().any(|secret| means(&secret)) && !name.starts_with("tokens")
+    };
+    let is_key = own == "key" || own.ends_with("_key") || own.ends_with("-key");
+    says(&own) || is_key && !outer.contains("tls") || own.ends_with("authorization") || says(&outer)
 }

@@ -69,6 +69,16 @@ fn a_secret_in_a_file_is_never_printed() {
         "[serve]\nclients = [{ name = 'web', token_hash = 'SECRET' }]\n",
         "[serve]\nadmin = { token = 'SECRET' }\n",
         "[batch]\nupstream = 'https://me:SECRET@a'\nmodell = 3\n",
+        "[[upstream]]\ncredential = SECRET\n",
+        "[[upstream]]\ncredential = SECRET # the key of the team\n",
+        "[[upstream]]\ncredental = \"SECRET\"\n",
+        "[[upstream]]\npasword = 'SECRET'\n",
+        "OPENAI_API_KEY=SECRET\n",
+        "export MAIN_KEY=SECRET\n",
+        "Authorization: Bearer SECRET\n",
+        "[[upstream]]\nname = 'a'\nbase_url = 'https://a/v1?api_key=SECRET'\n",
+        "[[upstream]]\nname = 'a'\nbase_url = 'https://a/v1?api-version=1&key=SECRET&x=1'\n",
+        "[[upstream]]\nname = 'a'\nbase_url = 'https://a/v1?SECRET'\n",
     ];
     for secret in secrets {
         for file in files {
