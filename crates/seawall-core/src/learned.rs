@@ -208,15 +208,23 @@ impl Windows {
         }
     }
 
-    /// What an attempt with this sight and cost was told by its answer.
+    /// What an attempt with this sight was told by its answer.
     ///
-    /// `beside` counts the attempts that are out with it, also those from before anything was learned.
-    pub(crate) fn learn(&mut self, now: Instant, sight: &Sight, cost: Cost, beside: u32, learned: &Learned) {
+    /// `counted` is what of the attempt is among what is out: nothing, where it was sent before anything was learned.
+    /// `beside` counts the attempts that are out with it, those from then included.
+    pub(crate) fn learn(
+        &mut self,
+        now: Instant,
+        sight: &Sight,
+        counted: Cost,
+        beside: u32,
+        learned: &Learned,
+    ) {
         let others = Cost::of(0, 0).0.map(|one| one.saturating_mul(u64::from(beside)));
         let is_newest = sight.ticket >= self.newest;
         for (kind, word) in learned.0.iter().enumerate() {
             let Some(word) = word else { continue };
-            let out = self.out[kind].saturating_sub(cost.0[kind]).max(others[kind]);
+            let out = self.out[kind].saturating_sub(counted.0[kind]).max(others[kind]);
             let after = self.sent[kind].saturating_sub(sight.sent[kind]);
             let told = Told {
                 limit: word.limit,

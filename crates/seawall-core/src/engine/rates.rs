@@ -75,25 +75,25 @@ impl Engine {
         let Some((slot, place)) = self.find(permit) else {
             return;
         };
-        let call = &self.calls[slot as usize];
-        let (attempt, cost) = (&call.out[place], call.cost);
+        let attempt = &self.calls[slot as usize].out[place];
         let quota = attempt.chain.quota();
         let reserved = attempt
             .reserved
             .map(|Reservation(at)| &self.reserved.all[at as usize]);
-        let sight = reserved
-            .and_then(|reserved| reserved.sight)
-            .unwrap_or(Sight::NONE);
-        self.learn_at(now, quota, &sight, cost, learned);
+        // An attempt that was sent before anything was told is not counted among those that are out.
+        let (sight, counted) = reserved
+            .and_then(|reserved| Some((reserved.sight?, reserved.cost)))
+            .unwrap_or((Sight::NONE, Cost::NOTHING));
+        self.learn_at(now, quota, &sight, counted, learned);
     }
 
-    /// What an attempt with this sight and cost was told at its quota.
+    /// What an attempt with this sight was told at its quota. `counted` is what of it the windows have counted as out.
     pub(super) fn learn_at(
         &mut self,
         now: Instant,
         quota: u32,
         sight: &Sight,
-        cost: Cost,
+        counted: Cost,
         learned: &Learned,
     ) {
         if *learned == Learned::NOTHING {
@@ -102,7 +102,7 @@ impl Engine {
         let gate = &mut self.gates[quota as usize];
         let beside = gate.limiter.in_flight().saturating_sub(1);
         let windows = gate.windows.get_or_insert_with(|| Box::new(Windows::new()));
-        windows.learn(now, sight, cost, beside, learned);
+        windows.learn(now, sight, counted, beside, learned);
         self.pump(now, quota);
     }
 

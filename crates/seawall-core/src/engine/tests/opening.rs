@@ -2,16 +2,19 @@
 
 use super::*;
 use crate::engine::{Opened, Opening, Settled};
+use crate::latch::CredentialId;
+use crate::learned::{Kind, Learned, Word};
 use crate::policy::OnOpen;
 use crate::rng::Rng;
 use proptest::prelude::*;
 
-/// A call as its caller gave it: at which gate, and how it may be repeated.
+/// A call as its caller gave it: at which gate, how it may be repeated, and the tokens that it reads.
 #[derive(Clone, Copy)]
 struct Given {
     gate: usize,
     replay: Replay,
     nth: u32,
+    tokens_in: u32,
 }
 
 /// What one driver has of a call.
@@ -36,7 +39,11 @@ impl Driver {
         let gates = [desk.gate(policy, &[all]), desk.gate(policy, &[])];
         Self {
             desk,
-            route: gates.map(Candidate::at),
+            // One credential at both gates.
+            route: gates.map(|gate| Candidate {
+                credential: (CredentialId(1), 0),
+                ..Candidate::at(gate)
+            }),
             opens,
             calls: Vec::new(),
         }
@@ -107,6 +114,26 @@ impl Driver {
         }
     }
 
+    /// The answer of a call's attempt says what its server has left.
+    fn head(&mut self, which: usize, learned: &Learned) {
+        let now = self.desk.now;
+        match &self.calls[which].1 {
+            Mine::Opening(opening) => self.desk.engine.head_opening(now, opening, learned),
+            Mine::Seated(_, Some(permit)) => self.desk.engine.head(now, permit, learned),
+            Mine::Seated(_, None) | Mine::Nothing => {}
+        }
+    }
+
+    /// The attempt of a call goes out with another version of its credential.
+    fn renew(&mut self, which: usize, version: u32) {
+        let now = self.desk.now;
+        match &self.calls[which].1 {
+            Mine::Opening(opening) => self.desk.engine.renew_opening(now, opening, version),
+            Mine::Seated(_, Some(permit)) => self.desk.engine.renew(now, permit, version),
+            Mine::Seated(_, None) | Mine::Nothing => {}
+        }
+    }
+
     fn leave(&mut self, which: usize, sent: Sent) {
         let now = self.desk.now;
         match self.take(which).1 {
@@ -154,18 +181,33 @@ impl Driver {
 
 fn spec<'a>(now: Instant, policy: &'a Policy, route: &'a [Candidate; 2], given: Given) -> Spec<'a> {
     let mut spec = Desk::spec(now, policy, &route[given.gate..=given.gate]);
-    (spec.replay, spec.nth) = (given.replay, given.nth);
+    (spec.replay, spec.nth, spec.tokens_in) = (given.replay, given.nth, given.tokens_in);
     spec
 }
 
+/// What a server may say of a window of 10 attempts, or of one of 1 000 tokens, that ends within the test.
+fn some_word(rng: &mut Rng) -> Learned {
+    let (kind, limit) = [(Kind::Requests, 10), (Kind::TokensIn, 1_000)][usize::from(rng.up_to(1) == 0)];
+    let word = Word {
+        limit: (rng.up_to(2) > 0).then_some(limit),
+        remaining: rng.up_to(limit),
+        resets_in: (rng.up_to(2) > 0).then(|| ms(rng.up_to(900))),
+    };
+    Learned::NOTHING.with(kind, word)
+}
+
 fn some_report(rng: &mut Rng) -> Report {
-    match rng.up_to(7) {
+    match rng.up_to(8) {
         0..=3 => Report::of(Outcome::Answer),
         4 => throttled(ms(300)),
         5 => failed(500, Sent::Maybe),
         6 => Report {
             resent: true,
             ..Report::of(Outcome::Answer)
+        },
+        7 => Report {
+            status: 401,
+            ..Report::of(Outcome::Denied { latches: true })
         },
         _ => failed(503, Sent::NotDone),
     }
@@ -183,16 +225,18 @@ proptest! {
             .edit_budget(|b| b.floor_milli(400));
         let (mut one, mut two) = (Driver::new(true, policy), Driver::new(false, policy));
         for _ in 0..80 {
-            let step = rng.up_to(10);
+            let step = rng.up_to(12);
             let which = usize::try_from(rng.up_to(one.calls.len().max(1) as u64 - 1)).unwrap();
             let replays = [Replay::Idempotent, Replay::Keyed, Replay::Declared, Replay::Unsafe];
             let given = Given {
                 gate: usize::try_from(rng.up_to(1)).unwrap(),
                 replay: replays[usize::try_from(rng.up_to(3)).unwrap()],
                 nth: 1 + u32::from(rng.up_to(9) == 0),
+                tokens_in: [0, 150, 400][usize::try_from(rng.up_to(2)).unwrap()],
             };
             let sent = if rng.up_to(1) == 0 { Sent::No } else { Sent::Maybe };
             let (report, length) = (some_report(&mut rng), ms(rng.up_to(400)));
+            let (word, version) = (some_word(&mut rng), u32::try_from(rng.up_to(2)).unwrap());
             for driver in [&mut one, &mut two] {
                 match step {
                     0..=2 => driver.begin(given),
@@ -201,6 +245,8 @@ proptest! {
                     7 if which < driver.calls.len() => driver.seat(which),
                     8 => driver.desk.pass(length),
                     9 if which < driver.calls.len() => driver.commit(which),
+                    10 if which < driver.calls.len() => driver.head(which, &word),
+                    11 if which < driver.calls.len() => driver.renew(which, version),
                     _ => driver.desk.engine.force(driver.desk.now, driver.route[0].gate, Mode::Auto),
                 }
                 driver.serve();

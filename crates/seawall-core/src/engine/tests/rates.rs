@@ -474,3 +474,38 @@ fn learned_limits_hold_for_the_quota_and_not_for_one_upstream() {
     desk.engine.force(desk.now, quota, Mode::Auto);
     assert_eq!(desk.serve().len(), 1, "whoever forces a gate knows better");
 }
+
+#[test]
+fn a_word_to_an_attempt_from_before_the_first_takes_nothing_from_what_is_out() {
+    // Broken if the attempt that brings it were taken for one of those that are counted as out: the tokens of another
+    // would be taken for its own, and be free again while they are on their way.
+    let mut desk = patient();
+    let gate = desk.gate(plain(), &[]);
+    let route = [Candidate::at(gate)];
+    let send = |desk: &mut Desk, tokens_in: u32| {
+        let mut spec = Desk::spec(desk.now, &desk.policy, &route);
+        spec.tokens_in = tokens_in;
+        let call = desk.engine.begin(desk.now, spec);
+        desk.sent(call)
+    };
+    let tell = |desk: &mut Desk, permit: &Permit, remaining: u64| {
+        let word = Word {
+            limit: Some(1_000),
+            remaining,
+            resets_in: Some(MINUTE),
+        };
+        let learned = Learned::NOTHING.with(Kind::TokensIn, word);
+        desk.engine.head(desk.now, permit, &learned);
+        let state = desk.engine.state(desk.now, gate).unwrap();
+        state.rates[Kind::TokensIn as usize].told
+    };
+    let (early, first) = (send(&mut desk, 400), send(&mut desk, 0));
+    assert_eq!(tell(&mut desk, &first, 900), Some(900));
+    let counted = send(&mut desk, 300);
+    assert_eq!(
+        tell(&mut desk, &early, 500),
+        Some(200),
+        "300 of the 500 are on their way"
+    );
+    drop((early, first, counted));
+}
