@@ -25,7 +25,7 @@ mod traffic;
 pub use catalogue::{CATALOGUE, Code, Entry};
 pub use traffic::{Rate, RateError, Traffic};
 
-use crate::config::{Config, Place};
+use crate::config::{Config, Place, keys};
 use seawall_core::time::Duration;
 use std::fmt;
 use subject::Subject;
@@ -163,20 +163,12 @@ fn add(all: &mut Vec<Advice>, one: Advice) {
 
 /// Thousandths as people write them: 1500 is 1.5.
 fn decimal(milli: u64) -> String {
-    let (whole, part) = (milli / 1_000, milli % 1_000);
-    match part {
-        0 => whole.to_string(),
-        part => format!("{whole}.{part:03}").trim_end_matches('0').to_owned(),
-    }
+    keys::decimal(milli, 3)
 }
 
 /// Millionths as people write them: 420000 is 0.42.
 fn micro(micro: u64) -> String {
-    let (whole, part) = (micro / 1_000_000, micro % 1_000_000);
-    match part {
-        0 => whole.to_string(),
-        part => format!("{whole}.{part:06}").trim_end_matches('0').to_owned(),
-    }
+    keys::decimal(micro, 6)
 }
 
 /// A share in thousandths as people say it: 125 is 12.5 %.

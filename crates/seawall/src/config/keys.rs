@@ -253,7 +253,7 @@ fn quoted(words: &[&str]) -> String {
 }
 
 /// Units of the last place as a decimal: 250 with three places is 0.25.
-pub(super) fn decimal(units: u64, places: u8) -> String {
+pub(crate) fn decimal(units: u64, places: u8) -> String {
     let Some(scale) = 10_u64.checked_pow(u32::from(places)).filter(|scale| *scale > 1) else {
         return units.to_string();
     };

@@ -140,7 +140,8 @@ pub enum Hold {
 
 /// A body as it arrives: bytes unchanged, chunks merged where they are ready together.
 ///
-/// Dropping it before its end closes the connection, or over HTTP/2 resets its stream. Also a [`hyper::body::Body`], so that a server can pass it on.
+/// Dropping it before its end closes the connection, or over HTTP/2 resets its stream. Also a
+/// [`hyper::body::Body`], so that a server can pass it on.
 pub struct AnswerBody {
     state: State,
     trailers: Option<HeaderMap>,

@@ -1,9 +1,7 @@
 //! The shared side of sending: settings, TLS, idle connections.
 
 use std::collections::BTreeMap;
-use std::collections::hash_map::RandomState;
 use std::fmt;
-use std::hash::{BuildHasher, Hasher};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -13,6 +11,7 @@ use seawall_core::time::Duration;
 use super::http2;
 use super::pool::Pool;
 use super::tls;
+use crate::chance::entropy;
 use crate::clock::{Clock, TokioClock};
 
 /// How long an idle connection is kept, at most: 30 s, half of what common load balancers allow. Servers that allow
@@ -64,8 +63,8 @@ impl Transport {
         }
     }
 
-    /// How many open connections are idle (of those over HTTP/2: without a stream), after closing those that the servers closed or that were idle for too
-    /// long.
+    /// How many open connections are idle (of those over HTTP/2: without a stream), after closing those that the
+    /// servers closed or that were idle for too long.
     pub fn idle_connections(&self) -> usize {
         self.shared.pool.sweep(self.shared.clock.now())
     }
@@ -165,9 +164,7 @@ impl TransportBuilder {
             http1.max_headers(self.headers_max);
         }
         let tls = tls::Offers::new(&self.extra_cas)?;
-        let seed = self
-            .seed
-            .unwrap_or_else(|| RandomState::new().build_hasher().finish());
+        let seed = self.seed.unwrap_or_else(entropy);
         Ok(Transport {
             shared: Arc::new(Shared {
                 clock: self.clock.unwrap_or_else(|| Arc::new(TokioClock::new())),
