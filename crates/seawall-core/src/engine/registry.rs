@@ -143,8 +143,8 @@ impl Engine {
         self.let_go_if_retired(gate.number);
     }
 
-    /// Lets go of gates that nobody holds and that know nothing, as long as there are more than `most`: looks at some
-    /// of them and goes on there the next time. Says how many it let go.
+    /// Lets go of gates that nobody holds and that know nothing or are retired, as long as there are more than `most`:
+    /// looks at some of them and goes on there the next time. Says how many it let go.
     pub fn sweep(&mut self, now: Instant, most: usize) -> usize {
         let now = self.advance(now);
         let mut let_go = 0;
@@ -155,12 +155,22 @@ impl Engine {
             let number = self.registry.hand % self.gates.len();
             self.registry.hand = number + 1;
             let gate = &mut self.gates[number];
-            if gate.tenure == Tenure::Kept && gate.is_idle() && gate.knows_nothing(now) {
+            let is_spare = match gate.tenure {
+                Tenure::Kept => gate.is_idle() && gate.knows_nothing(now),
+                // A parent that a reload took from its children while attempts were passing it: nobody that came back
+                // since has looked at it.
+                Tenure::Retired => gate.is_idle(),
+                Tenure::Gone => false,
+            };
+            if !is_spare {
+                continue;
+            }
+            if gate.tenure == Tenure::Kept {
                 gate.tenure = Tenure::Retired;
                 self.registry.keys.remove(&gate.key);
-                self.let_go_if_retired(u32::try_from(number).expect("gates are counted in 32 bits"));
-                let_go += 1;
             }
+            self.let_go_if_retired(u32::try_from(number).expect("gates are counted in 32 bits"));
+            let_go += 1;
         }
         let_go
     }

@@ -243,3 +243,17 @@ fn a_count_that_nobody_can_have_used_closes_a_limit_for_minutes_and_not_for_year
         Room::At(now.after(Duration::from_millis(60)))
     );
 }
+
+#[test]
+fn two_limits_together_are_as_strict_as_the_stricter_of_them() {
+    // Broken if the earlier of two times were told: a call would wait for it that is too late by the other, and not be
+    // told so; or if a time were told where one of them has none.
+    let at = |secs| Room::At(Instant::START.after(Duration::from_secs(secs)));
+    let never = Room::Never { needs: 2, holds: 1 };
+    let by_strictness = [Room::Now, at(1), at(2), Room::Later, never];
+    for (n, one) in by_strictness.into_iter().enumerate() {
+        for two in &by_strictness[n..] {
+            assert_eq!((one.and(*two), two.and(one)), (*two, *two));
+        }
+    }
+}

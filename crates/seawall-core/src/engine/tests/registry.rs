@@ -1,6 +1,7 @@
 //! Gates that come and go (reload, and a registry that forgets what it can afford to).
 
 use super::*;
+use crate::learned::{Kind, Learned, Word};
 
 fn configured(desk: &mut Desk, key: u64, policy: PolicyBuilder) -> GateId {
     let policy = policy.build().unwrap().gate;
@@ -120,6 +121,74 @@ fn a_sweep_lets_go_only_of_gates_that_know_nothing() {
     desk.engine.end(desk.now, stays);
     assert_eq!(desk.engine.sweep(desk.now, 1), 0, "as many as may be");
     assert_eq!(desk.engine.sweep(desk.now, 0), 1);
+}
+
+#[test]
+fn a_sweep_keeps_a_gate_whose_budget_was_charged_or_whose_server_told_a_limit() {
+    // Broken if either were forgotten for want of room: the budget made anew would allow the same extras again, and
+    // the limit would be run into.
+    let budget = || plain().edit_budget(|b| b.ratio_per_mille(0).floor_milli(100));
+    let mut desk = Desk::new(budget());
+    let charged = [Candidate::at(configured(&mut desk, 1, budget()))];
+    let call = desk.begin(&charged);
+    let permit = desk.sent(call);
+    desk.settle(permit, failed(503, Sent::NotDone));
+    assert_eq!(desk.told(call), "backing-off");
+    desk.pass(ms(500));
+    let permit = desk.sent(call);
+    desk.answer(permit);
+    assert_eq!(desk.told(call), "succeeded");
+    desk.engine.end(desk.now, call);
+    let told = [Candidate::at(configured(&mut desk, 2, plain()))];
+    let call = desk.begin(&told);
+    let permit = desk.sent(call);
+    let word = Word {
+        limit: Some(10),
+        remaining: 3,
+        resets_in: Some(Duration::from_secs(60)),
+    };
+    let learned = Learned::NOTHING.with(Kind::Requests, word);
+    desk.engine.head(desk.now, &permit, &learned);
+    desk.answer(permit);
+    assert_eq!(desk.told(call), "succeeded");
+    desk.engine.end(desk.now, call);
+    assert_eq!(desk.engine.sweep(desk.now, 0), 0);
+    desk.pass(Duration::from_secs(15));
+    assert_eq!(
+        desk.engine.sweep(desk.now, 0),
+        1,
+        "no extra of the window is owed"
+    );
+    desk.pass(Duration::from_secs(45));
+    assert_eq!(
+        desk.engine.sweep(desk.now, 0),
+        1,
+        "the server's window is full again"
+    );
+}
+
+#[test]
+fn a_retired_parent_that_its_children_left_is_swept_once_no_attempt_passes_it() {
+    // Broken if it went while an attempt holds a place there, or if a sweep looked at kept gates alone: it has no child
+    // and no call by then, so that nobody else lets it go.
+    let mut desk = Desk::new(plain());
+    let top = desk.gate(plain(), &[]);
+    let below = desk.gate(plain(), &[top]);
+    let call = desk.begin(&[Candidate::at(below)]);
+    let permit = desk.sent(call);
+    let alone = plain().build().unwrap().gate;
+    desk.engine
+        .configure(desk.now, GateKey(1), &alone, &[], None)
+        .unwrap();
+    desk.engine.retire(desk.now, top);
+    assert_eq!(desk.engine.sweep(desk.now, 0), 0);
+    assert_eq!(desk.engine.load(top).in_flight, 1);
+    desk.answer(permit);
+    assert_eq!(desk.told(call), "succeeded");
+    desk.engine.end(desk.now, call);
+    assert_eq!(desk.engine.sweep(desk.now, 1), 1);
+    assert_eq!(desk.engine.state(desk.now, top), None);
+    assert!(desk.engine.state(desk.now, below).is_some(), "as many as may be");
 }
 
 #[test]
