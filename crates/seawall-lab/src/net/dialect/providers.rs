@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 type Scripted<'a> = &'a [(String, String)];
 type Added = Vec<(&'static str, String)>;
 
-/// What an error of one status is called. The last row of a table is for every other status.
+/// What an error of one status is called.
 struct Named {
     status: u16,
     kind: Option<&'static str>,

@@ -34,6 +34,7 @@ const BUSY: Failure = Failure::status(503);
 
 #[test]
 fn a_call_that_succeeds_at_once_makes_no_engine() {
+    // Could break if every call paid for an engine that nothing is asked of.
     check(
         &World::of(&[Step::ok(20)]),
         &expect![[r#"
@@ -45,6 +46,7 @@ fn a_call_that_succeeds_at_once_makes_no_engine() {
 
 #[test]
 fn a_call_is_made_again_as_long_as_its_policy_says() {
+    // Could break if the attempt that came before the engine were not counted: one retry too many, or a wait too short.
     check(
         &World::of(&[Step::fails(10, BUSY), Step::fails(0, BUSY), Step::ok(5)]),
         &expect![[r#"
@@ -66,6 +68,7 @@ fn a_call_is_made_again_as_long_as_its_policy_says() {
 
 #[test]
 fn a_servers_word_is_kept_to_the_millisecond() {
+    // Could break if the wait were counted from when the engine was made, or rounded down.
     let throttled = Failure::throttled().retry_after(Duration::from_secs(12));
     check(
         &World::of(&[Step::fails(10, throttled), Step::ok(5)]),
@@ -85,6 +88,7 @@ fn a_servers_word_is_kept_to_the_millisecond() {
 
 #[test]
 fn what_is_wrong_in_itself_is_not_repeated() {
+    // Could break if an error that comes late were taken for the kind of the first.
     check(
         &World::of(&[Step::fails(10, BUSY), Step::fails(10, Failure::permanent())]),
         &expect![[r#"
@@ -125,6 +129,7 @@ fn an_attempt_is_cut_at_the_deadline_and_hides_no_earlier_error() {
 
 #[test]
 fn a_first_attempt_is_cut_at_the_deadline_too() {
+    // Could break if only attempts that the engine ordered had a limit.
     let world = World {
         deadline: Some(Duration::from_secs(1)),
         ..World::of(&[Step::ok(10_000)])
@@ -143,6 +148,7 @@ fn a_first_attempt_is_cut_at_the_deadline_too() {
 
 #[test]
 fn a_slow_attempt_is_cut_where_a_limit_is_written_and_made_again() {
+    // Could break if a cut attempt were taken for one without an answer to come, and ended the call.
     let policy = seawall_core::policy::PolicyBuilder::from_policy(policy())
         .total(Duration::from_secs(1))
         .build()
@@ -167,6 +173,7 @@ fn a_slow_attempt_is_cut_where_a_limit_is_written_and_made_again() {
 
 #[test]
 fn a_deadline_of_nothing_makes_no_attempt() {
+    // Could break if the attempt that comes before the engine were made without asking whether there is time.
     let world = World {
         deadline: Some(Duration::ZERO),
         ..World::of(&[Step::ok(0)])
@@ -183,6 +190,7 @@ fn a_deadline_of_nothing_makes_no_attempt() {
 
 #[test]
 fn what_may_have_acted_is_not_repeated_where_that_is_unsafe() {
+    // Could break if whoever gives a closure had declared a repeat safe, whatever they say of it.
     let world = World {
         replay: Replay::Unsafe,
         ..World::of(&[
@@ -208,6 +216,7 @@ fn what_may_have_acted_is_not_repeated_where_that_is_unsafe() {
 
 #[test]
 fn the_preset_for_writes_does_not_take_a_declaration() {
+    // Could break if the declaration that every closure is stood above the policy.
     let world = World {
         policy: Policy::preset(seawall_core::policy::Preset::Writes),
         ..World::of(&[Step::fails(10, Failure::transient()), Step::ok(10)])
@@ -248,6 +257,7 @@ fn a_hedge_goes_beside_a_slow_attempt_and_the_first_answer_ends_both() {
 
 #[test]
 fn an_attempt_knows_which_it_is_and_what_time_is_left() {
+    // Could break if the time were counted anew for each attempt, or the first were told of another than the rest.
     let shown = World {
         deadline: Some(Duration::from_secs(10)),
         ..World::of(&[Step::fails(50, BUSY), Step::ok(5)])

@@ -11,6 +11,7 @@ fn check_closures(text: &str, expected: &Expect) {
 
 #[test]
 fn closures_share_the_breaker_of_their_gate() {
+    // Could break if each closure had a breaker of its own: none would ever see two failures in a row.
     check_closures(
         "
         gate main breaker=2
@@ -41,6 +42,7 @@ fn closures_share_the_breaker_of_their_gate() {
 
 #[test]
 fn closures_share_the_cool_down_of_their_gate() {
+    // Could break if a closure kept the server's word to itself.
     check_closures(
         "
         gate main
@@ -67,6 +69,7 @@ fn closures_share_the_cool_down_of_their_gate() {
 
 #[test]
 fn closures_share_the_budget_and_the_places_of_their_gate() {
+    // Could break if a closure were sent past the line, or retried on nobody's budget.
     check_closures(
         "
         gate main concurrency=1 floor=100
@@ -103,6 +106,7 @@ fn closures_share_the_budget_and_the_places_of_their_gate() {
 
 #[test]
 fn a_closure_is_hedged_where_the_policy_says_so() {
+    // Could break if a closure's loop kept one attempt at a time.
     check_closures(
         "
         gate main
