@@ -199,3 +199,43 @@ fn a_window_that_lasts_for_ever_is_looked_at_again_after_a_day() {
         assert_eq!(windows.room(at(DAY), ONE), Room::Now, "better word is heard");
     }
 }
+
+#[test]
+fn a_call_larger_than_the_window_goes_while_that_is_untouched() {
+    // Broken if it were held up for what no window ever has: our estimate may be too high, and the server's to refuse.
+    let large = Cost::of(50, 0);
+    let tokens = |remaining| {
+        let word = Word {
+            limit: Some(10),
+            remaining,
+            resets_in: Some(Duration::from_secs(30)),
+        };
+        told(&Learned::NOTHING.with(Kind::TokensIn, word))
+    };
+    assert_eq!(tokens(10).room(at(1), large), Room::Now);
+    assert_eq!(tokens(9).room(at(1), large), Room::At(at(30)));
+}
+
+#[test]
+fn a_limit_that_is_told_later_holds_from_there_on() {
+    // Broken if the first word alone said how much a full window has: a plan that grows or shrinks would not be
+    // noticed before the process ends.
+    let word = |limit, remaining| {
+        let resets_in = Some(Duration::from_secs(30));
+        let word = Word {
+            limit,
+            remaining,
+            resets_in,
+        };
+        Learned::NOTHING.with(Kind::Requests, word)
+    };
+    let full = |first, second| {
+        let mut windows = told(&word(first, 5));
+        windows.learn(at(0), &Sight::NONE, Cost::NOTHING, 0, &word(second, 4));
+        windows.left(at(30))[Kind::Requests as usize].map(|(left, _)| left)
+    };
+    assert_eq!(full(None, Some(10)), Some(10));
+    assert_eq!(full(Some(10), Some(8)), Some(8));
+    assert_eq!(full(Some(10), None), Some(10), "what was said stays said");
+    assert_eq!(full(None, None), None);
+}

@@ -168,6 +168,19 @@ fn a_sweep_keeps_a_gate_whose_budget_was_charged_or_whose_server_told_a_limit() 
 }
 
 #[test]
+fn a_sweep_keeps_a_gate_that_somebody_forced() {
+    // Broken if an upstream that was closed by hand were forgotten for want of room: the next call would open it.
+    for mode in [Mode::Open, Mode::Closed, Mode::Observe] {
+        let mut desk = Desk::new(plain());
+        let gate = configured(&mut desk, 1, plain().edit_breaker(|b| b.consecutive(1)));
+        desk.engine.force(desk.now, gate, mode);
+        assert_eq!(desk.engine.sweep(desk.now, 0), 0, "{mode:?}");
+        desk.engine.force(desk.now, gate, Mode::Auto);
+        assert_eq!(desk.engine.sweep(desk.now, 0), 1, "{mode:?}");
+    }
+}
+
+#[test]
 fn a_retired_parent_that_its_children_left_is_swept_once_no_attempt_passes_it() {
     // Broken if it went while an attempt holds a place there, or if a sweep looked at kept gates alone: it has no child
     // and no call by then, so that nobody else lets it go.
