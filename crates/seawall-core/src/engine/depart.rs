@@ -232,7 +232,6 @@ impl Engine {
                 retry_at: Some(now.after(latched)),
             };
         }
-        let replay = call.replay;
         let promise = match call.state {
             State::Promised { chain, .. } => Some(chain),
             _ => None,
@@ -255,7 +254,7 @@ impl Engine {
             });
         }
         for number in chain.gates() {
-            match self.gate_stands(now, slot, *number, chain.quota(), promise, replay) {
+            match self.gate_stands(now, slot, *number, chain.quota(), promise) {
                 Standing::Now => {}
                 refuses @ Standing::Refuses { .. } => return refuses,
                 stands @ Standing::Waits { .. } => waits = waits.or(Some(stands)),
@@ -302,52 +301,13 @@ impl Engine {
         number: u32,
         quota: u32,
         promise: Option<Chain>,
-        replay: Replay,
     ) -> Standing {
-        let (deadline, min_attempt) = {
-            let call = &self.calls[slot as usize];
-            (call.deadline, call.policy.timeouts.min_attempt)
-        };
         self.advance_breaker(now, number);
-        let gate = &self.gates[number as usize];
         let promised_here = promise.is_some_and(|chain| chain.holds(number));
-        if let Some(breaker) = &gate.breaker {
-            let standing = breaker.standing(replay);
-            let free = breaker.free_probes() > gate.limiter.promised() - u32::from(promised_here);
-            // Probes that are promised, and not sent, say nothing of when the next is free.
-            let refusal = match standing {
-                BreakerStanding::Admits => None,
-                BreakerStanding::AdmitsProbe if free => None,
-                BreakerStanding::AdmitsProbe => Some(breaker.next_change()),
-                BreakerStanding::Refuses { retry_at } => Some(Some(retry_at)),
-                BreakerStanding::ForcedOpen => {
-                    let reason = Reason::BreakerOpen {
-                        retry_in: Duration::MAX,
-                    };
-                    return Standing::Refuses {
-                        reason,
-                        retry_at: None,
-                    };
-                }
-            };
-            if let Some(retry_at) = refusal {
-                let retry_in = retry_at.map_or(Duration::ZERO, |at| at.since(now));
-                let in_time = retry_at.is_none_or(|at| at.after(min_attempt) <= deadline);
-                return match gate.on_open {
-                    OnOpen::Wait if in_time => {
-                        let reason = Reason::BreakerWait { left: retry_in };
-                        Standing::Waits {
-                            gate: number,
-                            reason,
-                            known: retry_at,
-                        }
-                    }
-                    OnOpen::Wait | OnOpen::Fail => Standing::Refuses {
-                        reason: Reason::BreakerOpen { retry_in },
-                        retry_at,
-                    },
-                };
-            }
+        let promised = self.gates[number as usize].limiter.promised();
+        let promised_to_others = promised - u32::from(promised_here);
+        if let Some(stands) = self.breaker_stands(now, slot, number, promised_to_others) {
+            return stands;
         }
         if !promised_here && let Some(stands) = self.rate_stands(now, slot, number, quota) {
             return stands;
@@ -368,6 +328,46 @@ impl Engine {
             reason: Reason::Queued { ahead },
             known: None,
         }
+    }
+
+    /// How the breaker of one gate of the chain stands; `None` where it lets the call through.
+    fn breaker_stands(
+        &self,
+        now: Instant,
+        slot: u32,
+        number: u32,
+        promised_to_others: u32,
+    ) -> Option<Standing> {
+        let call = &self.calls[slot as usize];
+        let gate = &self.gates[number as usize];
+        let breaker = gate.breaker.as_ref()?;
+        // Probes that are promised, and not sent, say nothing of when the next is free.
+        let retry_at = match breaker.standing(call.replay) {
+            BreakerStanding::Admits => return None,
+            BreakerStanding::AdmitsProbe if breaker.free_probes() > promised_to_others => return None,
+            BreakerStanding::AdmitsProbe => breaker.next_change(),
+            BreakerStanding::Refuses { retry_at } => Some(retry_at),
+            BreakerStanding::ForcedOpen => {
+                let retry_in = Duration::MAX;
+                return Some(Standing::Refuses {
+                    reason: Reason::BreakerOpen { retry_in },
+                    retry_at: None,
+                });
+            }
+        };
+        let retry_in = retry_at.map_or(Duration::ZERO, |at| at.since(now));
+        let in_time = retry_at.is_none_or(|at| at.after(call.policy.timeouts.min_attempt) <= call.deadline);
+        Some(match gate.on_open {
+            OnOpen::Wait if in_time => Standing::Waits {
+                gate: number,
+                reason: Reason::BreakerWait { left: retry_in },
+                known: retry_at,
+            },
+            OnOpen::Wait | OnOpen::Fail => Standing::Refuses {
+                reason: Reason::BreakerOpen { retry_in },
+                retry_at,
+            },
+        })
     }
 
     /// How the rates of one gate of the chain stand; `None` where they have room.
