@@ -201,10 +201,7 @@ impl Engine {
     /// Rule K3: a throttled or spent quota is never evaded inside itself.
     fn shares_spent_quota(&self, slot: u32, leg: u16) -> bool {
         let call = &self.calls[slot as usize];
-        let quota = |leg: u16| {
-            self.chain(call.legs[usize::from(leg)].candidate.gate.number)
-                .quota()
-        };
+        let quota = |leg: u16| self.chain_at(slot, leg).quota();
         let spent = call.met.as_ref().is_some_and(|met| {
             use crate::outcome::{Outcome, Refusal};
             matches!(
@@ -218,6 +215,13 @@ impl Engine {
     #[inline]
     pub(super) fn chain(&self, gate: u32) -> Chain {
         self.gates[gate as usize].chain
+    }
+
+    /// The gates that an attempt at candidate `leg` passes.
+    #[inline]
+    pub(super) fn chain_at(&self, slot: u32, leg: u16) -> Chain {
+        let leg = &self.calls[slot as usize].legs[usize::from(leg)];
+        self.chain(leg.candidate.gate.number)
     }
 
     /// How a candidate stands towards the call: rule N1's order before a send. Asks; takes nothing.
@@ -494,12 +498,7 @@ impl Engine {
             Err((gate, empty, gave)) => return self.unpaid(now, slot, leg, gate, empty, gave),
         };
         let (left_queue, promised) = self.unqueue_for_send(slot);
-        let chain = self.chain(
-            self.calls[slot as usize].legs[usize::from(leg)]
-                .candidate
-                .gate
-                .number,
-        );
+        let chain = self.chain_at(slot, leg);
         let original_at = self.first_sends(slot, &chain);
         let reserved = self.reserve(now, slot, &chain, promised);
         self.attempts += 1;
@@ -616,12 +615,7 @@ impl Engine {
         if let Some(without) = self.without_room(now, slot, leg) {
             return Err(without);
         }
-        let chain = self.chain(
-            self.calls[slot as usize].legs[usize::from(leg)]
-                .candidate
-                .gate
-                .number,
-        );
+        let chain = self.chain_at(slot, leg);
         let first = self.first_sends(slot, &chain);
         let mut charged = Charged::nothing(leg, chain);
         for (place, number) in chain.gates().iter().enumerate() {
@@ -643,12 +637,7 @@ impl Engine {
             State::Saving { .. } => Some(call.ticket),
             _ => None,
         };
-        let chain = self.chain(
-            self.calls[slot as usize].legs[usize::from(leg)]
-                .candidate
-                .gate
-                .number,
-        );
+        let chain = self.chain_at(slot, leg);
         let first = self.first_sends(slot, &chain);
         for (place, number) in chain.gates().iter().enumerate() {
             let gate = &mut self.gates[*number as usize];

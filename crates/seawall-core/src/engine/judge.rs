@@ -136,12 +136,7 @@ impl Engine {
                 }
             }
         } else {
-            let chain = self.chain(
-                self.calls[slot as usize].legs[usize::from(at)]
-                    .candidate
-                    .gate
-                    .number,
-            );
+            let chain = self.chain_at(slot, at);
             self.calls[slot as usize].charged = Some(Charged::nothing(at, chain));
             Held::NOTHING
         };
