@@ -114,11 +114,16 @@ impl Engine {
     pub fn drain_calls(&mut self, now: Instant) {
         self.advance(now);
         self.draining = true;
-        for slot in 0..self.calls.len() {
-            if self.calls[slot].state != State::Gone && self.calls[slot].attempts_out() == 0 {
-                self.agenda
-                    .make_ready(u32::try_from(slot).expect("calls are counted in 32 bits"));
-            }
+        let waits = |call: &Call| call.state != State::Gone && call.attempts_out() == 0;
+        let slots = (0_u32..).zip(&self.calls);
+        let mut waiting: Vec<(u64, u32)> = slots
+            .filter(|(_, call)| waits(call))
+            .map(|(slot, call)| (call.number, slot))
+            .collect();
+        // In the order in which they began, whatever seats they got.
+        waiting.sort_unstable();
+        for (_, slot) in waiting {
+            self.agenda.make_ready(slot);
         }
     }
 

@@ -197,7 +197,7 @@ fn some_word(rng: &mut Rng) -> Learned {
 }
 
 fn some_report(rng: &mut Rng) -> Report {
-    match rng.up_to(8) {
+    match rng.up_to(10) {
         0..=3 => Report::of(Outcome::Answer),
         4 => throttled(ms(300)),
         5 => failed(500, Sent::Maybe),
@@ -205,7 +205,7 @@ fn some_report(rng: &mut Rng) -> Report {
             resent: true,
             ..Report::of(Outcome::Answer)
         },
-        7 => Report {
+        7..=9 => Report {
             status: 401,
             ..Report::of(Outcome::Denied { latches: true })
         },
@@ -224,8 +224,8 @@ proptest! {
             .edit_breaker(|b| b.consecutive(2).on_open(OnOpen::Wait))
             .edit_budget(|b| b.floor_milli(400));
         let (mut one, mut two) = (Driver::new(true, policy), Driver::new(false, policy));
-        for _ in 0..80 {
-            let step = rng.up_to(12);
+        for turn in 0..80 {
+            let step = rng.up_to(13);
             let which = usize::try_from(rng.up_to(one.calls.len().max(1) as u64 - 1)).unwrap();
             let replays = [Replay::Idempotent, Replay::Keyed, Replay::Declared, Replay::Unsafe];
             let given = Given {
@@ -236,7 +236,7 @@ proptest! {
             };
             let sent = if rng.up_to(1) == 0 { Sent::No } else { Sent::Maybe };
             let (report, length) = (some_report(&mut rng), ms(rng.up_to(400)));
-            let (word, version) = (some_word(&mut rng), u32::try_from(rng.up_to(2)).unwrap());
+            let (word, version) = (some_word(&mut rng), u32::try_from(rng.up_to(1)).unwrap());
             for driver in [&mut one, &mut two] {
                 match step {
                     0..=2 => driver.begin(given),
@@ -247,6 +247,8 @@ proptest! {
                     9 if which < driver.calls.len() => driver.commit(which),
                     10 if which < driver.calls.len() => driver.head(which, &word),
                     11 if which < driver.calls.len() => driver.renew(which, version),
+                    // Late: nothing begins after it.
+                    12 if turn > 60 => driver.desk.engine.drain_calls(driver.desk.now),
                     _ => driver.desk.engine.force(driver.desk.now, driver.route[0].gate, Mode::Auto),
                 }
                 driver.serve();
