@@ -582,14 +582,15 @@ impl Future for Turn<'_> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let hub = self.guard.hub;
-        {
+        let earlier = {
             let mut state = hub.lock();
             let seat = &mut state.seats[self.guard.call.slot()];
             if std::mem::take(&mut seat.woken) {
                 return Poll::Ready(());
             }
-            seat.waker = Some(context.waker().clone());
-        }
+            seat.waker.replace(context.waker().clone())
+        };
+        drop(earlier);
         let (clock, until) = (Arc::clone(&hub.clock), self.until);
         let sleep = self.sleep.get_or_insert_with(|| clock.sleep_until(until));
         if sleep.as_mut().poll(context).is_pending() {
@@ -609,6 +610,15 @@ impl Future for Turn<'_> {
                 Poll::Pending
             }
         }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        // A waker keeps its task: a thousand callers who left would stay in memory until others have their seats. It goes
+        // outside the lock, as its task may hold a call.
+        let waker = self.guard.hub.lock().seats[self.guard.call.slot()].waker.take();
+        drop(waker);
     }
 }
 

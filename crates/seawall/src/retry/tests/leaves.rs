@@ -44,6 +44,32 @@ const RESTS: [&str; 5] = [
     "server-asked",
 ];
 
+/// Stands for a caller's task, which its wakers keep.
+struct Task;
+
+impl Wake for Task {
+    fn wake(self: Arc<Self>) {}
+}
+
+#[test]
+fn a_caller_who_left_is_kept_by_nobody() {
+    // Broken if the waker of a wait stayed where it was stored: it holds the caller's task, so that those who gave up in
+    // an outage would stay in memory until as many others wait.
+    let clock = CrankedClock::new();
+    let gate = narrow(&clock);
+    let task = Arc::new(Task);
+    let make = || std::future::pending::<Result<(), Failure>>();
+    let mut calls = [(); 3].map(|()| Box::pin(retry(make, &gate).into_future()));
+    for call in &mut calls {
+        let waker = Waker::from(Arc::clone(&task));
+        let polled = call.as_mut().poll(&mut Context::from_waker(&waker));
+        assert!(polled.is_pending());
+    }
+    // From the last, so that nobody's end wakes another.
+    calls.into_iter().rev().for_each(drop);
+    assert_eq!(Arc::strong_count(&task), 1);
+}
+
 #[test]
 fn a_call_that_is_dropped_after_any_poll_holds_nothing() {
     // Could break in any state that a call can rest in: sent, backing off, cooling down, queued, waiting for credit.
