@@ -196,8 +196,8 @@ fn says_secret(before: &str) -> bool {
         .unwrap_or_default();
     let says = |name: &str| {
         let means =
-            |secret: &&str| name.contains(*secret) || distance(name, secret) <= secret.len() / LETTERS_A_TYPO;
-        NAMES.iter().any(|secret| means(&secret)) && !name.starts_with("tokens")
+            |secret: &str| name.contains(secret) || distance(name, secret) <= secret.len() / LETTERS_A_TYPO;
+        NAMES.iter().any(|secret| means(secret)) && !name.starts_with("tokens")
     };
     let is_key = own == "key" || own.ends_with("_key") || own.ends_with("-key");
     says(&own) || is_key && !outer.contains("tls") || own.ends_with("authorization") || says(&outer)
