@@ -73,7 +73,9 @@ fn the_reference_has_every_code() {
          <!-- Made from `seawall::advice::CATALOGUE` by `UPDATE_EXPECT=1 cargo test -p seawall advice`. -->\n\n\
          What `seawall check` says of a file that is right, by its code in `--json`. A code is never renamed and never\n\
          used for something else. The sentences have the numbers of the file, and of `--rate`, `--capacity` and\n\
-         `--processes` where they were given.\n",
+         `--processes` where they were given.\n\n\
+         Two warnings come from reading the file, before any arithmetic: `not-enforced`, a key that is read and that\n\
+         nothing obeys yet, and `likely-misspelt`, a model that no `[[model]]` is about and that is nearly one that has its own.\n",
     );
     for (severity, title, about) in [
         (
