@@ -90,6 +90,9 @@ pub struct Spec<'a> {
     pub tokens_in: u32,
     /// An estimate of the tokens that it is answered with at the most; 0 is unknown.
     pub tokens_out: u32,
+    /// How much of `tokens_out` nobody stated: our own limits reserve it, and no word of a server on what is left holds
+    /// the call back for it.
+    pub tokens_guessed: u32,
     /// Above 1: this is itself a retry made elsewhere (rule G3).
     pub nth: u32,
     /// The body cannot be sent again.
@@ -110,6 +113,7 @@ impl<'a> Spec<'a> {
             endpoint,
             tokens_in: 0,
             tokens_out: 0,
+            tokens_guessed: 0,
             nth: 1,
             once: false,
         }
@@ -287,6 +291,8 @@ pub(crate) struct Call {
     pub(crate) endpoint: Endpoint,
     /// What one attempt of it needs of a rate, by our estimate.
     pub(crate) cost: Cost,
+    /// How many of its tokens nobody stated.
+    pub(crate) guessed: u32,
     pub(crate) nth: u32,
     pub(crate) once: bool,
     pub(crate) legs: Vec<Leg>,
@@ -589,6 +595,7 @@ impl Call {
             is_write: false,
             endpoint: Endpoint::General,
             cost: Cost::NOTHING,
+            guessed: 0,
             nth: 1,
             once: false,
             legs: Vec::new(),
@@ -627,6 +634,7 @@ impl Call {
         self.replay = spec.replay_taken();
         self.endpoint = spec.endpoint;
         self.cost = Cost::of(u64::from(spec.tokens_in), u64::from(spec.tokens_out));
+        self.guessed = spec.tokens_guessed;
         self.nth = spec.nth.max(1);
         self.once = spec.once;
         self.legs.clear();

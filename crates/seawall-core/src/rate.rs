@@ -35,6 +35,12 @@ impl Cost {
         Self([1, tokens_in.saturating_add(tokens_out), tokens_in, tokens_out])
     }
 
+    /// The same without those of its tokens to be written that were only guessed.
+    pub(crate) const fn without_guess(self, guessed: u32) -> Self {
+        let [_, _, tokens_in, tokens_out] = self.0;
+        Self::of(tokens_in, tokens_out.saturating_sub(guessed as u64))
+    }
+
     /// The same with one attempt more: the server saw the call twice (rule D5).
     const fn and_again(mut self) -> Self {
         self.0[0] += 1;

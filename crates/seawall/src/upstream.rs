@@ -450,6 +450,7 @@ impl Upstream {
             endpoint: prepared.endpoint,
             tokens_in: prepared.estimate.tokens_in,
             tokens_out: prepared.estimate.tokens_out,
+            tokens_guessed: prepared.estimate.tokens_guessed,
             once: prepared.once,
             ..Spec::new(now, route, policy, prepared.replay)
         }

@@ -109,13 +109,15 @@ impl Engine {
     /// Whether the rates of gate `number` have room for an attempt of `slot` at a chain that has its quota at `quota`.
     pub(super) fn rate_room(&self, now: Instant, slot: u32, number: u32, quota: u32) -> Room {
         let gate = &self.gates[number as usize];
-        let cost = self.calls[slot as usize].cost;
+        let call = &self.calls[slot as usize];
+        let cost = call.cost;
         let ours = gate
             .rates
             .as_ref()
             .map_or(Room::Now, |rates| rates.room(now, cost));
         match &gate.windows {
-            Some(windows) if number == quota => ours.and(windows.room(now, cost)),
+            // A server that has tokens left knows better than our guess whether they are enough.
+            Some(windows) if number == quota => ours.and(windows.room(now, cost.without_guess(call.guessed))),
             Some(_) | None => ours,
         }
     }

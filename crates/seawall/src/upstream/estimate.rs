@@ -23,22 +23,29 @@ const SILENT: [&str; 6] = [
 pub(super) struct Estimate {
     pub(super) tokens_in: u32,
     pub(super) tokens_out: u32,
+    /// How many of those to be written nobody stated.
+    pub(super) tokens_guessed: u32,
 }
 
 impl Estimate {
     /// Of a call with this body to this endpoint.
     pub(super) fn of(endpoint: Endpoint, path: &str, body: &RequestBody) -> Self {
+        let is_silent = SILENT.iter().any(|end| path.ends_with(end));
         let in_32_bits = |tokens: u64| u32::try_from(tokens).unwrap_or(u32::MAX);
         match endpoint {
             Endpoint::General => Self::default(),
-            Endpoint::Inference | Endpoint::InferenceStream => Self {
+            Endpoint::Inference | Endpoint::InferenceStream if is_silent => Self {
                 tokens_in: in_32_bits(body.tokens_in),
-                tokens_out: if SILENT.iter().any(|end| path.ends_with(end)) {
-                    0
-                } else {
-                    in_32_bits(body.tokens_out())
-                },
+                ..Self::default()
             },
+            Endpoint::Inference | Endpoint::InferenceStream => {
+                let tokens_out = in_32_bits(body.tokens_out());
+                Self {
+                    tokens_in: in_32_bits(body.tokens_in),
+                    tokens_out,
+                    tokens_guessed: if body.tokens_out_max == 0 { tokens_out } else { 0 },
+                }
+            }
         }
     }
 }
@@ -88,6 +95,17 @@ mod tests {
             of(Endpoint::Inference, "/v1/embeddings", r#"{"input":"a word"}"#),
             (5, 0)
         );
+    }
+
+    #[test]
+    fn what_nobody_stated_is_called_a_guess() {
+        // Broken if a server's word on what is left were measured against a number that we made up.
+        let guessed = |body: &str| {
+            let body = RequestBody::read(body.as_bytes());
+            Estimate::of(Endpoint::Inference, "/v1/chat/completions", &body).tokens_guessed
+        };
+        assert_eq!((guessed("{}"), guessed(r#"{"n":2}"#)), (256, 512));
+        assert_eq!(guessed(r#"{"max_tokens":50}"#), 0);
     }
 
     #[test]

@@ -509,3 +509,46 @@ fn a_word_to_an_attempt_from_before_the_first_takes_nothing_from_what_is_out() {
     );
     drop((early, first, counted));
 }
+
+#[test]
+fn a_guess_is_reserved_of_our_own_limit_and_not_held_against_a_servers_word() {
+    // Broken if a call that states no limit waited for a whole window because a number that we made up is above what the
+    // server says is left; or if our own limit let it through for nothing.
+    let begin = |desk: &mut Desk, gate, guessed| {
+        desk.begin_as(&[Candidate::at(gate)], |spec| {
+            (spec.tokens_in, spec.tokens_out, spec.tokens_guessed) = (20, 256, guessed);
+        })
+    };
+    let word = Word {
+        limit: None,
+        remaining: 100,
+        resets_in: Some(Duration::from_secs(40)),
+    };
+    let told = Learned::NOTHING.with(Kind::Tokens, word);
+    for (guessed, code) in [(256, "in flight"), (0, "rate-wait")] {
+        let mut desk = patient();
+        let gate = desk.gate(plain(), &[]);
+        let first = begin(&mut desk, gate, guessed);
+        let permit = desk.sent(first);
+        desk.engine.head(desk.now, &permit, &told);
+        let second = begin(&mut desk, gate, guessed);
+        match desk.poll(second) {
+            Verdict {
+                action: Action::Send(_),
+                ..
+            } => assert_eq!(code, "in flight"),
+            waits => assert_eq!(waits.reason.code(), code),
+        }
+        let third = begin(&mut desk, gate, guessed);
+        assert!(
+            matches!(desk.told(third), "rate-wait" | "queued"),
+            "nothing is left"
+        );
+    }
+    let mut desk = patient();
+    let gate = desk.gate(plain().tokens_per_minute(Some(300)), &[]);
+    let first = begin(&mut desk, gate, 256);
+    let _out = desk.sent(first);
+    let second = begin(&mut desk, gate, 256);
+    assert_eq!(desk.told(second), "rate-wait");
+}
