@@ -191,6 +191,37 @@ async fn tokens_are_settled_by_what_the_answer_says() {
 }
 
 #[tokio::test]
+async fn a_server_that_fails_three_times_in_ten_leaves_the_limit_whole() {
+    // Broken if a failed attempt kept its tokens: the answers in ten minutes would be fewer than the limit has room for,
+    // and the bucket would never be full again.
+    let clock = CrankedClock::new();
+    let answered =
+        r#"{"choices":[{"message":{"content":"yes"}}],"usage":{"prompt_tokens":90,"completion_tokens":10}}"#;
+    let server = Server::start(&clock, move |nth, _| match nth * 7 % 10 {
+        0..3 => Step::answer(503, &[JSON, ("retry-after-ms", "1")], "{}"),
+        _ => Step::answer(200, &[JSON], answered),
+    });
+    let policy = Policy::builder()
+        .tokens_per_minute(Some(600))
+        .retries(20)
+        .backoff_base(Duration::from_millis(1))
+        .budget(None)
+        .breaker(None);
+    let stage = stage(&clock, server.await, policy).await;
+    let end = Instant::START + Duration::from_secs(600);
+    let workers = (0..2).map(|_| worker(&stage, end, || chat(87)));
+    stage.run_all(workers.collect()).await;
+    let events = stage.upstream.events();
+    let answers = events
+        .iter()
+        .filter(|event| event.at < end && event.to_string().contains("met answer"));
+    // Six at once, and one every ten seconds.
+    assert_eq!(answers.count(), 6 + 59);
+    clock.advance(Duration::from_secs(60));
+    assert_eq!(stage.upstream.state().gate.rates[1].left, Some(600));
+}
+
+#[tokio::test]
 async fn a_stream_that_is_given_up_has_used_what_it_said() {
     // Broken if the tokens of an answer that nobody waits for were kept at the most that it might have used.
     let clock = CrankedClock::new();
