@@ -335,8 +335,8 @@ pub const CATALOGUE: &[Entry] = &[
     entry(
         "limiter-full",
         Stage::End,
-        "Too many calls wait at the gate already.",
-        "Send less at once, or raise limits.queue.",
+        "The gate's line is full, the call needs more than a limit holds, or a limit of a minute has no room before its deadline.",
+        "Send less at once, make the call smaller, or raise the limit; a longer limits.queue only waits longer.",
     ),
     entry(
         "body-too-large",
