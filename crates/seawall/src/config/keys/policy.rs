@@ -109,6 +109,6 @@ pub(super) const KEYS: &[Key] = &[
     Key::new("policy.limits.tokens_in_per_minute", PER_MINUTE, "no bound", "8000", "rule I2", "tokens sent per minute"),
     Key::new("policy.limits.tokens_out_per_minute", PER_MINUTE, "no bound", "2000", "rule I2", "tokens answered per minute"),
     Key::new("policy.hedge", Takes::Table, "no hedge", "{}", "rule J1", "a second attempt beside a slow first one"),
-    Key::new("policy.hedge.after", Takes::Either(&[LENGTH, Takes::Word(&["p95"])]), "never", "\"800ms\"", "rule J1", "how long the first attempt runs alone"),
+    Key::new("policy.hedge.after", Takes::Either(&[LENGTH, Takes::Word(&["p95"])]), "never", "\"800ms\"", "rule J1", "how long the first attempt runs alone (\"p95\": not yet)"),
     Key::new("policy.hedge.at_most", SHARE, "as the budget allows", "0.05", "rule J1", "the largest share of calls that are hedged").later(NO_HEDGE_SHARE),
 ];

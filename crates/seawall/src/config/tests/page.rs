@@ -17,6 +17,14 @@ Every key of a `seawall.toml`. `seawall check` reads a file and tells all that i
 - A key that is not here is an error, and so is a value out of its range.
 - *Not yet* means that the key is read and checked, and that nothing obeys it yet; `check` says so, and commands that act on
   a policy refuse one that has it.
+- The last column is where a key comes from: a [rule](rules.md), or a [decision](../README.md).
+";
+
+/// What no key says of the presets.
+const PRESETS: &str = "\n\
+Under `batch`, attempts that were throttled do not use up `retries`. Under `writes`, an upstream's or a caller's word that a
+repeat is harmless is not taken: what may have acted goes again only by its method or by an idempotency key. `off` makes one
+attempt, and its breaker counts and refuses nothing.
 ";
 
 fn cell(text: &str) -> String {
@@ -44,8 +52,28 @@ fn row(page: &mut String, key: &Key, table: &str) {
     writeln!(page, "| {} |", cells.join(" | ")).expect("writing to a string cannot fail");
 }
 
+/// The values in which presets differ.
+fn presets(page: &mut String) {
+    page.push_str("\n## Presets\n\nWhat `preset` stands for, where it is not the default's.\n\n| key |");
+    for preset in Preset::ALL {
+        write!(page, " `{}` |", preset.name()).expect("writing to a string cannot fail");
+    }
+    page.push_str("\n|---|---|---|---|---|---|\n");
+    for key in keys::all().filter(|key| key.path.starts_with("policy.")) {
+        let values = Preset::ALL.map(|preset| shown(key.path, &Policy::preset(preset)));
+        if values.iter().all(|value| *value == values[0]) {
+            continue;
+        }
+        let name = key.path.trim_start_matches("policy.");
+        let cells = values.each_ref().map(|value| cell(value)).join(" | ");
+        writeln!(page, "| `{name}` | {cells} |").expect("writing to a string cannot fail");
+    }
+    page.push_str(PRESETS);
+}
+
 fn page() -> String {
     let mut page = HEAD.to_owned();
+    presets(&mut page);
     for table in keys::within("") {
         let title = match table.takes {
             Takes::Tables => format!("[[{}]]", table.path),
