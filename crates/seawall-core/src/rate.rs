@@ -9,7 +9,7 @@
 //! that ever came in is counted in whole units, everything that left in unit·nanoseconds per minute, so that nothing
 //! is rounded, for any limit and any length of time.
 
-use crate::outcome::{Outcome, Report, Sent, Usage};
+use crate::outcome::{Cause, Outcome, Report, Sent, Usage};
 use crate::policy::Rates;
 use crate::time::{Duration, Instant};
 
@@ -53,6 +53,15 @@ pub(crate) fn used(report: &Report, estimate: Cost) -> Cost {
     let cost = match (report.usage, report.outcome) {
         (Usage::NONE, _) if !report.was_sent() => Cost::NOTHING,
         (Usage::NONE, Outcome::Answer) => estimate,
+        // It answered, and wrote nothing.
+        (
+            Usage::NONE,
+            Outcome::Failed {
+                cause: Cause::Status,
+                sent: Sent::Maybe,
+                ..
+            },
+        ) => Cost::of(0, 0),
         (Usage::NONE, outcome) => used_without_answer(outcome.sent(), estimate),
         (usage, _) => Cost::of(usage.tokens_in, usage.tokens_out),
     };

@@ -1,7 +1,7 @@
 //! What was sent a minute, as a plain list of who took what when.
 
 use super::book::GATES;
-use crate::outcome::{Outcome, Report, Sent, Usage};
+use crate::outcome::{Cause, Outcome, Report, Sent, Usage};
 use crate::policy::GatePolicy;
 use crate::time::Instant;
 use alloc::format;
@@ -108,6 +108,14 @@ impl Taken {
                 self.at_most(who, [1, tokens_in + tokens_out, tokens_in, tokens_out]);
             }
             (_, Outcome::Answer) => {}
+            (
+                _,
+                Outcome::Failed {
+                    cause: Cause::Status,
+                    sent: Sent::Maybe,
+                    ..
+                },
+            ) => self.at_most(who, [1, 0, 0, 0]),
             (_, outcome) => self.dropped(who, outcome.sent()),
         }
     }

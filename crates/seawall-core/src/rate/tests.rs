@@ -109,6 +109,11 @@ fn what_an_attempt_used_is_what_the_server_counted() {
         sent,
         hint: None,
     };
+    let answered_badly = Outcome::Failed {
+        cause: Cause::Status,
+        sent: Sent::Maybe,
+        hint: None,
+    };
     let reported = |outcome| Report {
         usage,
         ..Report::of(outcome)
@@ -129,6 +134,7 @@ fn what_an_attempt_used_is_what_the_server_counted() {
         (Report::of(failed(Sent::No)), [0, 0, 0, 0]),
         (Report::of(failed(Sent::NotDone)), [1, 0, 0, 0]),
         (Report::of(failed(Sent::Maybe)), [1, 100, 70, 30]),
+        (Report::of(answered_badly), [1, 0, 0, 0]),
         (reported(failed(Sent::Maybe)), [1, 11, 5, 6]),
     ] {
         assert_eq!(used(&report, estimate), Cost(expected), "{report:?}");
