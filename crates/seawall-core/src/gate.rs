@@ -175,7 +175,7 @@ impl Gate {
     /// Takes another policy and keeps its state.
     pub(crate) fn configure(&mut self, now: Instant, policy: &GatePolicy) {
         self.tenure = Tenure::Kept;
-        self.reborn += 1;
+        self.reborn = self.reborn.wrapping_add(1);
         let reborn = self.reborn;
         self.limiter.configure(&policy.limits);
         self.on_open = policy.breaker.map_or(OnOpen::Fail, |breaker| breaker.on_open);
@@ -196,7 +196,7 @@ impl Gate {
 
     /// How many budgets and breakers the next gate of this number finds used up.
     pub(crate) const fn reborn(&self) -> u32 {
-        self.reborn + 1
+        self.reborn.wrapping_add(1)
     }
 
     /// Whether nobody holds anything of it: no call could tell if it were gone.

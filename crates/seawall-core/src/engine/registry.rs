@@ -83,7 +83,7 @@ impl Engine {
                 self.registry.free.pop();
                 let id = GateId {
                     number,
-                    life: gone.life + 1,
+                    life: gone.life.wrapping_add(1),
                 };
                 *gone = Gate::new(now, id, key, gone.reborn(), policy);
                 id
