@@ -355,6 +355,15 @@ impl Breaker {
         self.mode
     }
 
+    /// What was forced upon it; `Auto` where its policy's own mode holds.
+    pub(crate) fn forced(&self) -> Mode {
+        if self.mode == self.policy.mode {
+            Mode::Auto
+        } else {
+            self.mode
+        }
+    }
+
     /// The current epoch.
     pub const fn epoch(&self) -> Epoch {
         self.epoch

@@ -10,7 +10,7 @@ use crate::cooldown::Cooldown;
 use crate::facts::Replay;
 use crate::learned::Windows;
 use crate::limiter::Limiter;
-use crate::policy::{GatePolicy, OnOpen, PolicyError};
+use crate::policy::{GatePolicy, Mode, OnOpen, PolicyError};
 use crate::queue::Queue;
 use crate::rate::Buckets;
 use crate::rng::Rng;
@@ -108,6 +108,8 @@ pub(crate) struct Gate {
     pub(crate) limiter: Limiter,
     pub(crate) cooldown: Cooldown,
     pub(crate) breaker: Option<Breaker>,
+    /// What was forced where there is no breaker, which else keeps it itself.
+    latch: Mode,
     pub(crate) on_open: OnOpen,
     pub(crate) probes: u32,
     pub(crate) budget: Option<Budget>,
@@ -159,6 +161,7 @@ impl Gate {
                 .breaker
                 .as_ref()
                 .map(|policy| Breaker::reborn(policy, reborn)),
+            latch: Mode::Auto,
             on_open: policy.breaker.map_or(OnOpen::Fail, |breaker| breaker.on_open),
             probes: policy.breaker.map_or(1, |breaker| breaker.probes),
             budget: policy
@@ -182,7 +185,19 @@ impl Gate {
         self.probes = policy.breaker.map_or(1, |breaker| breaker.probes);
         match (&mut self.breaker, &policy.breaker) {
             (Some(breaker), Some(policy)) => breaker.configure(now, policy),
-            (breaker, policy) => *breaker = policy.as_ref().map(|policy| Breaker::reborn(policy, reborn)),
+            (Some(breaker), None) => {
+                self.latch = breaker.forced();
+                self.breaker = None;
+            }
+            (None, Some(policy)) => {
+                let mut breaker = Breaker::reborn(policy, reborn);
+                match core::mem::replace(&mut self.latch, Mode::Auto) {
+                    Mode::Auto => {}
+                    forced @ (Mode::Open | Mode::Closed | Mode::Observe) => breaker.force(now, forced),
+                }
+                self.breaker = Some(breaker);
+            }
+            (None, None) => {}
         }
         match (&mut self.budget, &policy.budget) {
             (Some(budget), Some(policy)) => budget.configure(now, policy),
@@ -192,6 +207,19 @@ impl Gate {
             Some(buckets) => buckets.configure(now, &policy.limits.rates),
             rates => *rates = Buckets::new(now, &policy.limits.rates).map(Box::new),
         }
+    }
+
+    /// Latches it, or gives it back to its breaker (rule H8).
+    pub(crate) fn force(&mut self, now: Instant, mode: Mode) {
+        match &mut self.breaker {
+            Some(breaker) => breaker.force(now, mode),
+            None => self.latch = mode,
+        }
+    }
+
+    /// The latch that holds.
+    pub(crate) fn mode(&self) -> Mode {
+        self.breaker.as_ref().map_or(self.latch, Breaker::mode)
     }
 
     /// How many budgets and breakers the next gate of this number finds used up.
@@ -213,6 +241,7 @@ impl Gate {
     /// How many places a limit has found, or a throttle left, is worth less: without calls it is soon out of date.
     pub(crate) fn knows_nothing(&mut self, now: Instant) -> bool {
         self.cooldown.left(now).is_zero()
+            && self.latch == Mode::Auto
             && self
                 .breaker
                 .as_mut()
@@ -299,13 +328,19 @@ impl Gate {
             && self.rates.is_none()
             && self.windows.is_none()
             && self.limiter.has_place()
-            && self.breaker.as_ref().is_none_or(Breaker::is_calm)
+            && self
+                .breaker
+                .as_ref()
+                .map_or(self.latch != Mode::Open, Breaker::is_calm)
     }
 
     /// Whether a call that waits here may go, as far as this gate's breaker and places decide.
     ///
     /// The breaker was told the time before.
     pub(crate) fn admits(&self, replay: Replay) -> Admits {
+        if self.mode() == Mode::Open {
+            return Admits::Never;
+        }
         if let Some(breaker) = &self.breaker {
             match breaker.standing(replay) {
                 BreakerStanding::Admits => {}

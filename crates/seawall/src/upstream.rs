@@ -299,7 +299,7 @@ impl Upstream {
         }
     }
 
-    /// Latches its breaker open, closed or watching, or gives it back to itself ([`Mode::Auto`]), which also ends a
+    /// Latches it open, closed or watching, with or without a breaker, or gives it back ([`Mode::Auto`]), which also ends a
     /// cool-down and forgets what the server told of its limits. Of a [`keyed`](Self::keyed) one, that of its own
     /// gate; those are the upstream's.
     ///

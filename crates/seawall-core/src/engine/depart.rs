@@ -13,6 +13,14 @@ use crate::time::{Duration, Instant};
 use crate::trace::{Held, What};
 use crate::verdict::{Action, Permit, Role, Verdict};
 
+/// How a gate stands that somebody has forced open: nobody knows for how long.
+const FORCED_OPEN: Standing = Standing::Refuses {
+    reason: Reason::BreakerOpen {
+        retry_in: Duration::MAX,
+    },
+    retry_at: None,
+};
+
 /// What an attempt is sent beside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Beside {
@@ -38,13 +46,8 @@ impl Engine {
         }
         let forced = |gate: u32| {
             let chain = self.gates[gate as usize].chain;
-            let mode = |gate: &u32| {
-                self.gates[*gate as usize]
-                    .breaker
-                    .as_ref()
-                    .map(|breaker| breaker.mode())
-            };
-            chain.gates().iter().any(|gate| mode(gate) == Some(Mode::Open))
+            let is_open = |gate: &u32| self.gates[*gate as usize].mode() == Mode::Open;
+            chain.gates().iter().any(is_open)
         };
         let serves = |candidate: &Candidate| spec.fits(candidate) && self.takes_calls(candidate.gate);
         let fitting = spec.route.iter().position(serves);
@@ -344,6 +347,9 @@ impl Engine {
     ) -> Option<Standing> {
         let call = &self.calls[slot as usize];
         let gate = &self.gates[number as usize];
+        if gate.mode() == Mode::Open {
+            return Some(FORCED_OPEN);
+        }
         let breaker = gate.breaker.as_ref()?;
         // Probes that are promised, and not sent, say nothing of when the next is free.
         let retry_at = match breaker.standing(call.replay) {
@@ -351,13 +357,7 @@ impl Engine {
             BreakerStanding::AdmitsProbe if breaker.free_probes() > promised_to_others => return None,
             BreakerStanding::AdmitsProbe => breaker.next_change(),
             BreakerStanding::Refuses { retry_at } => Some(retry_at),
-            BreakerStanding::ForcedOpen => {
-                let retry_in = Duration::MAX;
-                return Some(Standing::Refuses {
-                    reason: Reason::BreakerOpen { retry_in },
-                    retry_at: None,
-                });
-            }
+            BreakerStanding::ForcedOpen => return Some(FORCED_OPEN),
         };
         let retry_in = retry_at.map_or(Duration::ZERO, |at| at.since(now));
         let in_time = retry_at.is_none_or(|at| at.after(call.policy.timeouts.min_attempt) <= call.deadline);

@@ -224,7 +224,8 @@ impl Engine {
         self.rechain(number, Chain::of(number));
     }
 
-    /// Latches a gate's breaker outside its automaton, or gives it back; `Auto` also ends its cool-down (rule C6)
+    /// Latches a gate outside its breaker's automaton, whether or not it has one, or gives it back; a latch outlasts
+    /// reloads that take the breaker away and bring it back. `Auto` also ends the gate's cool-down (rule C6)
     /// and forgets what its server told of limits. Nothing happens to a gate that has been let go.
     pub fn force(&mut self, now: Instant, gate: GateId, mode: Mode) {
         let now = self.advance(now);
@@ -232,9 +233,7 @@ impl Engine {
             return;
         }
         let it = &mut self.gates[gate.number as usize];
-        if let Some(breaker) = &mut it.breaker {
-            breaker.force(now, mode);
-        }
+        it.force(now, mode);
         match mode {
             Mode::Auto => {
                 it.cooldown.end();

@@ -5,6 +5,7 @@ use crate::breaker::View;
 use crate::call::State;
 use crate::gate::GateId;
 use crate::learned::Kind;
+use crate::policy::Mode;
 use crate::time::Instant;
 
 /// What a gate holds now.
@@ -40,6 +41,8 @@ pub struct GateState {
     pub load: GateLoad,
     /// How many attempts may be in flight; `None` is no bound.
     pub places: Option<u32>,
+    /// What was forced upon it, or its breaker's own mode.
+    pub mode: Mode,
     /// Its breaker, as of the last attempt or poll.
     pub breaker: Option<View>,
     /// Its budget, as of the last attempt or poll.
@@ -155,6 +158,7 @@ impl Engine {
         Some(GateState {
             load: self.load(id),
             places: gate.limiter.most(),
+            mode: gate.mode(),
             breaker: gate.breaker.as_ref().map(crate::breaker::Breaker::view),
             budget: gate.budget.as_ref().map(|budget| BudgetState {
                 granted: budget.granted(),

@@ -188,13 +188,16 @@ impl Book {
                 self.extras[gate].clear();
             }
         }
-        // The latch is the breaker's, and goes with it; a policy that says another mode than the last one sets it.
+        // The latch outlasts a breaker that goes or comes; a policy that says another mode than the last one sets it.
         let modes = (
             old.breaker().map(|breaker| breaker.mode),
             policy.breaker().map(|breaker| breaker.mode),
         );
-        if modes.0 != modes.1 {
-            self.forced_open[gate] = modes.1 == Some(Mode::Open);
+        match modes {
+            (Some(old), Some(new)) if old != new => self.forced_open[gate] = new == Mode::Open,
+            (Some(Mode::Open), None) => self.forced_open[gate] = false,
+            (None, Some(Mode::Open)) => self.forced_open[gate] = true,
+            _ => {}
         }
         if old.breaker().is_some() != policy.breaker().is_some() {
             let out = self.calls.values_mut().flat_map(|call| call.out.values_mut());
@@ -205,7 +208,7 @@ impl Book {
     }
 
     pub(super) fn forced(&mut self, gate: usize, mode: Mode) {
-        self.forced_open[gate] = mode == Mode::Open && self.policies[gate].breaker().is_some();
+        self.forced_open[gate] = mode == Mode::Open;
         if mode == Mode::Auto {
             self.cools_until[gate] = Instant::START;
         }

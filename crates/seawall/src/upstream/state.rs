@@ -97,7 +97,7 @@ impl Upstream {
 
 impl UpstreamState {
     /// One JSON object: `name`, `key`, `gate`, `above`, `waiting` (by reason code) and `keys`. A gate is `in_flight`,
-    /// `places`, `queued`, `saving`, `cools_ms`, `breaker`, `budget` and `rates` (by kind); what there is not is null.
+    /// `places`, `queued`, `saving`, `cools_ms`, `mode`, `breaker`, `budget` and `rates` (by kind); what there is not is null.
     pub fn to_json(&self) -> Value {
         let key = self
             .key
@@ -128,7 +128,6 @@ fn gate_json(gate: &GateState, now: Instant) -> Value {
     let breaker = gate.breaker.map(|view| {
         json!({
             "state": view.state,
-            "mode": mode(view.mode),
             "since_ms": now.since(view.since).as_millis(),
             "succeeded": view.counts.successes,
             "failed": view.counts.failures,
@@ -156,6 +155,7 @@ fn gate_json(gate: &GateState, now: Instant) -> Value {
         "queued": load.queued,
         "saving": load.saving,
         "cools_ms": load.not_before.since(now).as_millis(),
+        "mode": mode(gate.mode),
         "breaker": breaker,
         "budget": budget,
         "rates": rates,
@@ -242,9 +242,16 @@ impl fmt::Display for Page<'_> {
             Some(waits) => by_cause(f, waits)?,
             None => write!(f, "{}", gate.load.queued.saturating_add(gate.load.saving))?,
         }
-        if let Some(view) = &gate.breaker {
-            line(f, "breaker")?;
-            breaker(f, view, self.now)?;
+        match (&gate.breaker, gate.mode) {
+            (Some(view), _) => {
+                line(f, "breaker")?;
+                breaker(f, view, self.now)?;
+            }
+            (None, Mode::Auto) => {}
+            (None, forced @ (Mode::Open | Mode::Closed | Mode::Observe)) => {
+                line(f, "breaker")?;
+                write!(f, "{} by force (there is none)", mode(forced))?;
+            }
         }
         if let Some(BudgetState { granted, allowed }) = gate.budget {
             line(f, "budget")?;

@@ -321,3 +321,29 @@ fn who_waits_is_counted_by_what_it_was_told() {
     let rates = desk.engine.state(desk.now, above).unwrap().rates[0];
     assert_eq!((rates.per_minute, rates.left), (Some(2), Some(0)));
 }
+
+#[test]
+fn a_gate_without_a_breaker_is_forced_all_the_same_and_stays_so_over_reloads() {
+    // Broken if the latch were a part of the breaker: who forces an upstream off while it has none would be obeyed by
+    // nobody, and a reload would switch one on again that somebody has switched off.
+    let mut desk = Desk::new(plain());
+    let gate = configured(&mut desk, 1, plain().concurrency(Some(1)));
+    let route = [Candidate::at(gate)];
+    let out = desk.begin(&route);
+    let permit = desk.sent(out);
+    let queued = desk.begin(&route);
+    assert_eq!(desk.told(queued), "queued");
+    desk.engine.force(desk.now, gate, Mode::Open);
+    assert_eq!(desk.engine.woken(desk.now), Some(queued));
+    assert_eq!(desk.told(queued), "breaker-open");
+    desk.answer(permit);
+    for policy in [plain(), Policy::builder(), plain(), Policy::builder()] {
+        configured(&mut desk, 1, policy);
+        assert_eq!(desk.engine.state(desk.now, gate).unwrap().mode, Mode::Open);
+        let call = desk.begin(&route);
+        assert_eq!(desk.told(call), "breaker-open");
+    }
+    desk.engine.force(desk.now, gate, Mode::Auto);
+    let call = desk.begin(&route);
+    drop(desk.sent(call));
+}

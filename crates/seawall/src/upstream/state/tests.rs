@@ -70,7 +70,6 @@ fn a_page_says_what_is_out_who_waits_for_what_and_what_is_left() {
             "breaker": {
               "failed": 0,
               "flapping": false,
-              "mode": "observe",
               "probes": 0,
               "since_ms": 1500,
               "state": "closed",
@@ -82,6 +81,7 @@ fn a_page_says_what_is_out_who_waits_for_what_and_what_is_left() {
             },
             "cools_ms": 0,
             "in_flight": 2,
+            "mode": "observe",
             "places": 2,
             "queued": 2,
             "rates": {
