@@ -12,7 +12,7 @@ use seawall_core::engine::{self, Engine, Opening};
 use seawall_core::learned::Learned;
 use seawall_core::outcome::{Report, Sent, Usage};
 use seawall_core::reason::Reason;
-use seawall_core::time::{Duration, Instant};
+use seawall_core::time::Instant;
 use seawall_core::trace::Event;
 use seawall_core::verdict::{Action, CallId, Ended, Limits, Permit, Role, Verdict};
 use std::fmt;
@@ -33,7 +33,7 @@ struct State {
 }
 
 /// Where a call waits to be asked again, and keeps the permits of its attempts that are out.
-// A permit is large: it stays here, where the engine's lock is held anyway, and a loop passes its small `Leave` around.
+// A permit is large: it stays here, where the engine's lock is held anyway, and a loop passes its smaller `Leave` around.
 #[derive(Default)]
 struct Seat {
     waker: Option<Waker>,
@@ -148,6 +148,7 @@ impl Hub {
         self.with_state(|state, now| match state.engine.open(now, &spec(now)) {
             engine::Opened::Sent(opening) => Opened::Sent(Leave {
                 hub: self,
+                limits: *state.engine.limits_of(&opening),
                 flight: Flight::Opening(opening),
                 sent: Sent::No,
                 used: Usage::NONE,
@@ -232,6 +233,7 @@ impl Hub {
             Action::Send(permit) => {
                 let leave = Leave {
                     hub: self,
+                    limits: *permit.limits(),
                     flight: Flight::Seated(Seated {
                         call,
                         attempt: permit.attempt(),
@@ -392,6 +394,7 @@ pub enum Others {
 #[must_use = "a leave that is dropped abandons its attempt"]
 pub struct Leave<'h> {
     hub: &'h Arc<Hub>,
+    limits: Limits,
     flight: Flight,
     sent: Sent,
     used: Usage,
@@ -441,17 +444,9 @@ impl Leave<'_> {
         }
     }
 
-    /// The attempt's limits. Once its call is over, no time at all.
-    pub fn limits(&self) -> Limits {
-        match &self.flight {
-            Flight::Opening(opening) => *self.hub.lock().engine.limits_of(opening),
-            Flight::Seated(seated) => {
-                let mut state = self.hub.lock();
-                let permit = place_of(&mut state.seats, seated).and_then(|place| place.as_ref());
-                permit.map_or(NO_TIME, |permit| *permit.limits())
-            }
-            Flight::Over => NO_TIME,
-        }
+    /// The attempt's limits.
+    pub const fn limits(&self) -> &Limits {
+        &self.limits
     }
 
     /// From here on the server may have acted. Say so before the first byte of the request is written.
@@ -545,15 +540,6 @@ impl Drop for Leave<'_> {
         }
     }
 }
-
-/// The limits of an attempt whose call is over.
-const NO_TIME: Limits = Limits {
-    connect: Duration::ZERO,
-    first_byte: Duration::ZERO,
-    idle: Duration::ZERO,
-    total: Duration::ZERO,
-    deadline: Instant::START,
-};
 
 /// Where the permit of an attempt that is out is kept; nowhere once it was settled or abandoned, or its call has ended.
 fn place_of<'s>(seats: &'s mut [Seat], leave: &Seated) -> Option<&'s mut Option<Permit>> {

@@ -78,7 +78,7 @@ impl Desk {
             None => papers.take_place(Place::Ordered(Order {
                 number: leave.attempt(),
                 role: leave.role(),
-                limits: leave.limits(),
+                limits: *leave.limits(),
             })),
         };
         drop(papers);

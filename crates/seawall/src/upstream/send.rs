@@ -295,7 +295,7 @@ async fn send_once(
     by: Instant,
     leave: &mut Leave<'_>,
 ) -> Flown {
-    let limits = leave.limits();
+    let limits = *leave.limits();
     let limits = AttemptLimits {
         connect: limits.connect,
         first_byte: limits.first_byte,
