@@ -15,7 +15,7 @@ use crate::queue::Queue;
 use crate::rate::Buckets;
 use crate::rng::Rng;
 use crate::time::Instant;
-use crate::trace::Held;
+use crate::trace::{Event, Held, Trace, What};
 use alloc::boxed::Box;
 
 /// Gates that one attempt passes at the most: its own, its parents, its quota.
@@ -60,6 +60,10 @@ impl Chain {
 
     pub(crate) fn gates(&self) -> &[u32] {
         &self.gates[..usize::from(self.len)]
+    }
+
+    pub(crate) const fn own(&self) -> u32 {
+        self.gates[0]
     }
 
     pub(crate) const fn quota(&self) -> u32 {
@@ -293,7 +297,7 @@ impl Gate {
         }
     }
 
-    /// Tells the breaker what the attempt with this pass met, once. Says what that gave back, and what follows.
+    /// Tells the breaker what the attempt with this pass met, once, and the trace what follows. Says what that gave back.
     #[inline]
     pub(crate) fn judge(
         &mut self,
@@ -301,16 +305,17 @@ impl Gate {
         pass: &mut Option<Pass>,
         evidence: Evidence,
         rng: &mut Rng,
-    ) -> (Held, Option<Transition>) {
+        trace: &mut Trace,
+    ) -> Held {
         let (Some(pass), Some(breaker)) = (pass.take(), &mut self.breaker) else {
-            return (Held::NOTHING, None);
+            return Held::NOTHING;
         };
         let gave = Held::PROBE.when(pass.is_probe());
-        let transition = breaker.record(now, pass, evidence, rng);
-        if let Some(transition) = transition {
+        if let Some(transition) = breaker.record(now, pass, evidence, rng) {
             self.turned(transition);
+            trace.push(Event::of_gate(now, What::Breaker(self.chain.own(), transition)));
         }
-        (gave, transition)
+        gave
     }
 
     /// What follows here from a transition of the breaker.

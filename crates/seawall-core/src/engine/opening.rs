@@ -235,10 +235,7 @@ impl Engine {
             let gate = &mut gates[*number as usize];
             gate.leave(now, true);
             let mut pass = known.stage.pass(*epoch);
-            let (_, transition) = gate.judge(now, &mut pass, Evidence::Success, rng);
-            if let Some(transition) = transition {
-                trace.push(Event::of_gate(now, What::Breaker(*number, transition)));
-            }
+            gate.judge(now, &mut pass, Evidence::Success, rng, trace);
             gate.limiter.succeeded();
             gate.limiter.answered();
         }
@@ -292,10 +289,7 @@ impl Engine {
         }
         for (number, epoch) in known.chain.gates().iter().zip(&known.epochs) {
             let mut pass = known.stage.pass(*epoch);
-            let (_, transition) = gates[*number as usize].judge(now, &mut pass, Evidence::Success, rng);
-            if let Some(transition) = transition {
-                trace.push(Event::of_gate(now, What::Breaker(*number, transition)));
-            }
+            gates[*number as usize].judge(now, &mut pass, Evidence::Success, rng, trace);
         }
         known.stage = Stage::Committed;
         latches.accepted(known.credential);

@@ -8,7 +8,7 @@ use crate::gate::Chain;
 use crate::outcome::{Cause, Outcome, Report, Sent, Usage};
 use crate::rate::{used, used_before_drop};
 use crate::time::Instant;
-use crate::trace::{Event, Held, What};
+use crate::trace::{Held, What};
 use crate::verdict::Permit;
 
 impl Engine {
@@ -159,11 +159,7 @@ impl Engine {
         for (index, number) in chain.gates().iter().enumerate() {
             let gate = &mut gates[*number as usize];
             gate.leave(now, attempt.original_at[index] && was_sent);
-            let (judged, transition) = gate.judge(now, &mut attempt.passes[index], evidence, rng);
-            gave = gave.and(judged);
-            if let Some(transition) = transition {
-                trace.push(Event::of_gate(now, What::Breaker(*number, transition)));
-            }
+            gave = gave.and(gate.judge(now, &mut attempt.passes[index], evidence, rng, trace));
         }
         let reserved = attempt.reserved.take();
         attempt.come_back();
@@ -184,11 +180,7 @@ impl Engine {
         let mut gave = Held::NOTHING;
         for (number, pass) in attempt.chain.gates().iter().zip(&mut attempt.passes) {
             let gate = &mut gates[*number as usize];
-            let (judged, transition) = gate.judge(now, pass, Evidence::Success, rng);
-            gave = gave.and(judged);
-            if let Some(transition) = transition {
-                trace.push(Event::of_gate(now, What::Breaker(*number, transition)));
-            }
+            gave = gave.and(gate.judge(now, pass, Evidence::Success, rng, trace));
         }
         (attempt.chain, gave)
     }

@@ -4,7 +4,7 @@ use super::*;
 use crate::engine::{Opened, Opening, Settled};
 use crate::latch::CredentialId;
 use crate::learned::{Kind, Learned, Word};
-use crate::policy::OnOpen;
+use crate::policy::{Concurrency, OnOpen};
 use crate::rng::Rng;
 use proptest::prelude::*;
 
@@ -36,7 +36,10 @@ impl Driver {
     fn new(opens: bool, policy: PolicyBuilder) -> Self {
         let mut desk = Desk::new(policy);
         let all = desk.gate(plain().concurrency(Some(5)), &[]);
-        let gates = [desk.gate(policy, &[all]), desk.gate(policy, &[])];
+        let gates = [
+            desk.gate(policy, &[all]),
+            desk.gate(policy.concurrency(Concurrency::Auto), &[]),
+        ];
         Self {
             desk,
             // One credential at both gates.

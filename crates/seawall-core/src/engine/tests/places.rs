@@ -238,3 +238,72 @@ fn who_becomes_first_is_told_when_the_cool_down_ends() {
     desk.pass(ms(500));
     assert_eq!(desk.serve()[0].call(), two);
 }
+
+#[test]
+fn an_auto_limit_learns_from_what_attempts_meet() {
+    // Broken if the limit were told nothing, whatever way a call took: it would stand where it began. A refusal of the
+    // caller's own, and a failure that is no sign of load, say nothing of how much is too much.
+    use crate::engine::{Opened, Settled};
+    use crate::outcome::{Cause, Refusal};
+    use crate::policy::{AUTO_CONCURRENCY_START as START, Concurrency};
+    let mut desk = Desk::new(plain().retries(0));
+    let gate = desk.gate(plain().concurrency(Concurrency::Auto), &[]);
+    let route = [Candidate::at(gate)];
+    let places = |desk: &Desk| desk.engine.state(desk.now, gate).unwrap().places.unwrap();
+    // Twenty calls fill it; all are answered and twenty more go, by way of a seat, until it has grown by one.
+    let mut out: Vec<Permit> = Vec::new();
+    for _ in 0..START {
+        let call = desk.begin(&route);
+        out.push(desk.sent(call));
+    }
+    for _ in 0..START {
+        let permit = out.remove(0);
+        desk.answer(permit);
+        let call = desk.begin(&route);
+        out.push(desk.sent(call));
+    }
+    assert_eq!(places(&desk), START + 1);
+    // And without one.
+    out.drain(..).for_each(|permit| desk.answer(permit));
+    let policy = desk.policy;
+    let open = |desk: &mut Desk| match desk.engine.open(desk.now, &Desk::spec(desk.now, &policy, &route)) {
+        Opened::Sent(opening) => opening,
+        Opened::Seated(..) => panic!("the gate is calm"),
+    };
+    let before = places(&desk);
+    let mut out: Vec<_> = (0..before).map(|_| open(&mut desk)).collect();
+    for _ in 0..2 * before {
+        let opening = out.remove(0);
+        let report = Report::of(Outcome::Answer);
+        let settled = desk
+            .engine
+            .settle_opening(desk.now, opening, report, |_| unreachable!("it is answered"));
+        assert!(matches!(settled, Settled::Answered(_)));
+        out.push(open(&mut desk));
+    }
+    assert!(places(&desk) > before);
+    out.into_iter()
+        .for_each(|opening| desk.engine.drop_opening(desk.now, opening, Sent::No));
+    let failed_by = |cause| {
+        Report::of(Outcome::Failed {
+            cause,
+            sent: Sent::Maybe,
+            hint: None,
+        })
+    };
+    for (report, cuts) in [
+        (Report::of(Outcome::Throttled { hint: None }), true),
+        (failed_by(Cause::Timeout), true),
+        (failed_by(Cause::Cut), false),
+        (failed_by(Cause::Status), false),
+        (Report::of(Outcome::Refused(Refusal::Caller)), false),
+    ] {
+        desk.pass(ms(1));
+        let before = places(&desk);
+        let call = desk.begin(&route);
+        let permit = desk.sent(call);
+        desk.settle(permit, report);
+        let expected = if cuts { before * 7 / 10 } else { before };
+        assert_eq!(places(&desk), expected, "{report:?}");
+    }
+}
