@@ -176,11 +176,9 @@ impl Buckets {
         }
     }
 
-    /// Whether all of each has run off.
+    /// Whether all of each has run off. What is pledged is a waiting call's, and a gate with one is not idle.
     pub(crate) fn is_full(&self, now: Instant) -> bool {
-        self.0
-            .iter()
-            .all(|bucket| bucket.level(now) == 0 && bucket.pledged == 0)
+        self.0.iter().all(|bucket| bucket.level(now) == 0)
     }
 
     /// The limits.

@@ -307,3 +307,35 @@ fn an_auto_limit_learns_from_what_attempts_meet() {
         assert_eq!(places(&desk), expected, "{report:?}");
     }
 }
+
+#[test]
+fn who_becomes_first_because_the_first_waits_elsewhere_is_told_its_time() {
+    // Broken if the queue that a call moves away from were not looked at: the next in it was told nothing but its own
+    // deadline, and sleeps until then beside a limit that has room.
+    let mut desk = Desk::new(plain().retries(0).deadline(Duration::from_secs(3_600)));
+    let all = desk.gate(plain().requests_per_minute(Some(60)), &[]);
+    let breaks = plain().edit_breaker(|b| b.consecutive(1).on_open(OnOpen::Wait));
+    let main = [Candidate::at(desk.gate(breaks, &[all]))];
+    let side = [Candidate::at(desk.gate(plain(), &[all]))];
+    let mut out: Vec<Permit> = Vec::new();
+    for _ in 0..2 {
+        let call = desk.begin(&main);
+        out.push(desk.sent(call));
+    }
+    for _ in 0..58 {
+        let call = desk.begin(&side);
+        drop(desk.sent(call));
+    }
+    let (first, second) = (desk.begin(&main), desk.begin(&side));
+    assert_eq!((desk.told(first), desk.told(second)), ("rate-wait", "rate-wait"));
+    for wait in [0, 600] {
+        desk.pass(ms(wait));
+        let permit = out.remove(0);
+        desk.settle(permit, failed(500, Sent::Maybe));
+    }
+    // It asks before its time, as a driver may.
+    assert_eq!(desk.told(first), "breaker-wait");
+    desk.pass(ms(400));
+    let order: Vec<CallId> = desk.serve().iter().map(Permit::call).collect();
+    assert_eq!(order, [second]);
+}

@@ -285,3 +285,50 @@ fn of_a_hint_that_was_given_earlier_only_the_rest_is_waited_for() {
         assert_eq!(hint.map(|hint| hint.wait), left, "after {passed} ms");
     }
 }
+
+#[test]
+fn what_never_left_says_nothing_of_an_upstreams_health() {
+    // Broken if a URL that cannot be sent, or a credential that could not be had, counted: our own mistakes would open
+    // the breaker of a sound upstream, and an attempt that went nowhere would close that of a broken one.
+    use crate::outcome::Cause;
+    let policy = || plain().edit_breaker(|b| b.consecutive(1).probes(1));
+    let mut desk = Desk::new(plain().retries(0));
+    let gate = desk.gate(policy(), &[]);
+    let route = [Candidate::at(gate)];
+    let unsendable = Report::of(Outcome::Failed {
+        cause: Cause::Request,
+        sent: Sent::No,
+        hint: None,
+    });
+    let without_credential = Report::of(Outcome::Denied { latches: false });
+    let meets = |desk: &mut Desk, report| {
+        let call = desk.begin(&route);
+        let permit = desk.sent(call);
+        desk.settle(permit, report);
+        desk.told(call);
+        desk.engine.end(desk.now, call);
+    };
+    let state = |desk: &Desk| desk.engine.state(desk.now, gate).unwrap().breaker.unwrap().state;
+    for report in [unsendable, without_credential] {
+        for _ in 0..3 {
+            meets(&mut desk, report);
+            desk.pass(ms(600));
+        }
+        assert_eq!(state(&desk), "closed", "{report:?}");
+    }
+    for _ in 0..2 {
+        meets(&mut desk, failed(500, Sent::Maybe));
+        desk.pass(ms(600));
+    }
+    assert_eq!(state(&desk), "open");
+    desk.pass(Duration::from_secs(6));
+    for report in [unsendable, without_credential] {
+        // Each is a probe, frees its slot, and after a whole open time there is no verdict still.
+        meets(&mut desk, report);
+        desk.pass(Duration::from_secs(20));
+        meets(&mut desk, report);
+        assert_eq!(state(&desk), "half-open", "{report:?}");
+    }
+    meets(&mut desk, Report::of(Outcome::Answer));
+    assert_eq!(state(&desk), "closed");
+}
