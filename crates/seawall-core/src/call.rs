@@ -32,7 +32,7 @@ use crate::rate::{Cost, Reservation};
 use crate::reason::Reason;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
-use crate::verdict::{Action, Endpoint, Role, Verdict};
+use crate::verdict::{Action, Endpoint, Limits, Role, Verdict};
 use alloc::vec::Vec;
 
 /// Attempts of one call that may be out at once: the first and its hedge.
@@ -121,6 +121,12 @@ impl<'a> Spec<'a> {
 }
 
 impl Spec<'_> {
+    /// The limits of a first attempt that begins at `now`.
+    #[inline(always)]
+    pub(crate) fn limits(&self, now: Instant) -> Limits {
+        self.policy.limits_for(self.endpoint, now, self.deadline)
+    }
+
     /// What the policy takes of the caller's promise.
     pub(crate) const fn replay_taken(&self) -> Replay {
         match self.replay {

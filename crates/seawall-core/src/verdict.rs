@@ -164,6 +164,7 @@ impl CallPolicy {
     }
 
     /// The limits of an attempt to `endpoint` that begins at `now`.
+    #[inline]
     pub fn limits_for(&self, endpoint: Endpoint, now: Instant, deadline: Instant) -> Limits {
         let left = deadline.since(now);
         let (first_byte, idle, total) = match endpoint {

@@ -146,9 +146,9 @@ impl Hub {
     #[inline]
     pub(crate) fn open<'s>(self: &Arc<Self>, spec: impl FnOnce(Instant) -> Spec<'s>) -> Opened<'_> {
         self.with_state(|state, now| match state.engine.open(now, &spec(now)) {
-            engine::Opened::Sent(opening) => Opened::Sent(Leave {
+            engine::Opened::Sent(opening, limits) => Opened::Sent(Leave {
                 hub: self,
-                limits: *state.engine.limits_of(&opening),
+                limits,
                 flight: Flight::Opening(opening),
                 sent: Sent::No,
                 used: Usage::NONE,

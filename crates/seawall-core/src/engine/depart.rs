@@ -283,7 +283,7 @@ impl Engine {
 
     /// Whether nothing at all stands in the way of any call to `candidate`, asked once instead of gate by gate:
     /// nearly always. Where it says no, `standing` may still find that this call may go.
-    #[inline]
+    #[inline(always)]
     pub(super) fn is_calm(&self, now: Instant, candidate: &Candidate) -> bool {
         let gate = |number: u32| &self.gates[number as usize];
         let chain = &gate(candidate.gate.number).chain;

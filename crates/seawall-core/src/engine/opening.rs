@@ -14,7 +14,7 @@ use crate::learned::{Learned, Sight};
 use crate::outcome::{Outcome, Report, Sent};
 use crate::rate::Cost;
 use crate::reason::Reason;
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 use crate::trace::{Event, Held, What};
 use crate::verdict::{CallId, Ended, Limits, Permit, Role, Verdict};
 use alloc::vec::Vec;
@@ -23,8 +23,8 @@ use alloc::vec::Vec;
 #[derive(Debug)]
 #[must_use = "a call that began is settled or ended"]
 pub enum Opened {
-    /// Its first attempt is sent, for the reason `first`, and it has no seat yet.
-    Sent(Opening),
+    /// Its first attempt is sent, for the reason `first` and within these limits, and it has no seat yet.
+    Sent(Opening, Limits),
     /// It has a seat, and this is what to do.
     Seated(CallId, Verdict),
 }
@@ -56,7 +56,6 @@ struct Known {
     chain: Chain,
     /// By place in the chain: when its breaker let the attempt through.
     epochs: [Epoch; CHAIN_MAX],
-    limits: Limits,
     stage: Stage,
 }
 
@@ -76,13 +75,6 @@ impl Known {
         credential: (CredentialId::NONE, 0),
         chain: Chain::of(0),
         epochs: [Epoch::START; CHAIN_MAX],
-        limits: Limits {
-            connect: Duration::ZERO,
-            first_byte: Duration::ZERO,
-            idle: Duration::ZERO,
-            total: Duration::ZERO,
-            deadline: Instant::START,
-        },
         stage: Stage::Flying,
     };
 }
@@ -126,20 +118,22 @@ impl Stage {
 impl Engine {
     /// Begins a call and asks what to do with it: [`begin`](Self::begin) and [`poll`](Self::poll) in one, without a
     /// seat where none is needed.
-    #[inline]
+    // Always inlined, with what it calls: what it returns is large, and would be copied while it is still being written.
+    #[inline(always)]
     pub fn open(&mut self, now: Instant, spec: &Spec<'_>) -> Opened {
         let now = self.advance(now);
         if let [only] = spec.route
             && self.is_sent_at_once(now, spec, only)
         {
-            return Opened::Sent(self.send_first(now, spec, only));
+            let opening = self.send_first(now, spec, only);
+            return Opened::Sent(opening, spec.limits(now));
         }
         let call = self.begin(now, *spec);
         Opened::Seated(call, self.poll(now, call))
     }
 
     /// Whether nothing stands in the way of the call's first attempt, and nothing can happen before that has landed.
-    #[inline]
+    #[inline(always)]
     fn is_sent_at_once(&self, now: Instant, spec: &Spec<'_>, only: &Candidate) -> bool {
         spec.nth <= 1
             && spec.policy.hedge.is_none()
@@ -150,7 +144,7 @@ impl Engine {
             && self.is_calm(now, only)
     }
 
-    #[inline]
+    #[inline(always)]
     fn send_first(&mut self, now: Instant, spec: &Spec<'_>, only: &Candidate) -> Opening {
         self.begun += 1;
         self.attempts += 1;
@@ -171,7 +165,6 @@ impl Engine {
         known.began = now;
         known.gate = only.gate;
         known.credential = only.credential;
-        known.limits = spec.policy.limits_for(spec.endpoint, now, spec.deadline);
         known.stage = Stage::Flying;
         known.chain = gates[only.gate.number as usize].chain;
         for (epoch, number) in known.epochs.iter_mut().zip(known.chain.gates()) {
@@ -180,12 +173,6 @@ impl Engine {
         gates[only.gate.number as usize].visits += 1;
         self.record_opening(&opening, What::Sent(Reason::First), Held::PLACE, Held::NOTHING);
         opening
-    }
-
-    /// The limits of an opening's attempt.
-    #[inline]
-    pub fn limits_of<'e>(&'e self, opening: &Opening) -> &'e Limits {
-        &self.openings.known(opening).limits
     }
 
     /// When the call of an opening began.
@@ -352,7 +339,7 @@ impl Engine {
             attempt: 1,
             candidate: 0,
             role: Role::First,
-            limits: known.limits,
+            limits: spec.limits(began),
         };
         self.give_up(opening);
         permit

@@ -73,7 +73,7 @@ impl Driver {
         let spec = spec(now, &policy, &route, given);
         if self.opens {
             match self.desk.engine.open(now, &spec) {
-                Opened::Sent(opening) => self.calls[which].1 = Mine::Opening(opening),
+                Opened::Sent(opening, _) => self.calls[which].1 = Mine::Opening(opening),
                 Opened::Seated(call, verdict) => self.hear(which, call, verdict),
             }
         } else {

@@ -267,7 +267,7 @@ fn an_auto_limit_learns_from_what_attempts_meet() {
     out.drain(..).for_each(|permit| desk.answer(permit));
     let policy = desk.policy;
     let open = |desk: &mut Desk| match desk.engine.open(desk.now, &Desk::spec(desk.now, &policy, &route)) {
-        Opened::Sent(opening) => opening,
+        Opened::Sent(opening, _) => opening,
         Opened::Seated(..) => panic!("the gate is calm"),
     };
     let before = places(&desk);
