@@ -5,25 +5,29 @@
 //! so requests are read and answers written by hand, and every fault is tested with a raw socket. What this does
 //! not cover yet: TLS, HTTP/2, streams, and faults before a request (`[listener]`).
 
-mod act;
-mod conn;
 mod control;
 mod dialect;
+mod exchange;
+mod http1;
 mod journal;
 mod pace;
-mod wire;
+mod score;
+mod socket;
 
 pub use journal::{Attempt, Journal};
 
 use crate::error::ScriptError;
 use crate::file::MockFile;
-use crate::plan::{Plan, Profile, Rule, Stage};
+use crate::plan::{Plan, Profile, Rule};
 use journal::Log;
-use pace::Pace;
+use pace::{ACCEPT_PAUSE, Pace, moment};
+use seawall::clock::Clock;
+use socket::Socket;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::Notify;
 use tokio::task::{JoinHandle, JoinSet};
@@ -47,6 +51,7 @@ pub struct MockOptions {
     profile: Option<Profile>,
     listen: Option<String>,
     seed: Option<u64>,
+    clock: Option<Arc<dyn Clock>>,
 }
 
 impl MockOptions {
@@ -92,11 +97,19 @@ impl MockOptions {
         self
     }
 
+    /// The clock by which delays, windows and limits pass; a cranked one for exact virtual time. Default: the runtime's.
+    #[must_use]
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
     /// Starts the mock: it listens when this returns. Call it inside a tokio runtime with time and IO.
     ///
     /// # Errors
     /// A route that cannot be right, or an address where the machine does not let it listen.
     pub async fn start(self) -> Result<Mock, MockError> {
+        let clock = self.clock.clone();
         let (plan, address) = self.resolve()?;
         let listener = listen(&address).await.map_err(|source| MockError::Listen {
             address: address.clone(),
@@ -105,7 +118,7 @@ impl MockOptions {
         let address = listener
             .local_addr()
             .map_err(|source| MockError::Listen { address, source })?;
-        let shared = Arc::new(Shared::new(plan));
+        let shared = Arc::new(Shared::new(plan, clock));
         let task = tokio::spawn(accept(listener, Arc::clone(&shared)));
         Ok(Mock {
             address,
@@ -183,6 +196,17 @@ impl Mock {
     /// Begins every script again and empties the journal.
     pub fn reset(&self) {
         self.shared.reset();
+    }
+
+    /// How many attempts are kept waiting on purpose, by a delay, a gap or a hang. A clock that is cranked by hand may
+    /// turn while that is all that is in flight.
+    pub fn kept_waiting(&self) -> u64 {
+        self.shared.pace.kept_waiting()
+    }
+
+    /// Wakes this waker, once, when another attempt begins to be kept waiting.
+    pub fn watch(&self, waker: &Waker) {
+        self.shared.pace.watch(waker);
     }
 
     /// Waits until no attempt is being answered: then every attempt's journal entry is complete. It does not wait
@@ -268,27 +292,25 @@ impl From<ScriptError> for MockError {
 /// What the connections of one mock share.
 #[derive(Debug)]
 struct Shared {
-    plan: Plan,
     pace: Pace,
-    stage: Mutex<Stage>,
+    plan: Mutex<Plan>,
     log: Mutex<Log>,
     ended: Notify,
 }
 
 impl Shared {
-    fn new(plan: Plan) -> Self {
+    fn new(plan: Plan, clock: Option<Arc<dyn Clock>>) -> Self {
         Self {
-            stage: Mutex::new(Stage::new(&plan)),
+            plan: Mutex::new(plan),
             log: Mutex::new(Log::default()),
-            pace: Pace::start(),
+            pace: Pace::start(clock),
             ended: Notify::new(),
-            plan,
         }
     }
 
     // A lock is poisoned only by a panic between two plain assignments; what it guards is whole either way.
-    fn stage(&self) -> MutexGuard<'_, Stage> {
-        self.stage.lock().unwrap_or_else(PoisonError::into_inner)
+    fn plan(&self) -> MutexGuard<'_, Plan> {
+        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn log(&self) -> MutexGuard<'_, Log> {
@@ -296,7 +318,7 @@ impl Shared {
     }
 
     fn reset(&self) {
-        *self.stage() = Stage::new(&self.plan);
+        self.plan().reset();
         self.log().clear();
     }
 }
@@ -326,11 +348,13 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
             accepted = listener.accept(), if connections.len() < CONNECTIONS_MAX => match accepted {
                 Ok((stream, _)) => {
                     number += 1;
-                    connections.spawn(conn::run(stream, number, Arc::clone(&shared)));
+                    // An answer must not wait for the client to confirm the head. A socket that refuses is only slower.
+                    stream.set_nodelay(true).ok();
+                    connections.spawn(http1::run(Socket::Plain(stream), number, Arc::clone(&shared)));
                 }
                 // Out of file handles, most often: one may be free in a moment, and until then asking again at
                 // once would only burn the machine.
-                Err(_) => shared.pace.pause(pace::ACCEPT_PAUSE).await,
+                Err(_) => moment(ACCEPT_PAUSE).await,
             },
             // A connection's panic has been printed by the hook; the others go on.
             Some(_) = connections.join_next(), if !connections.is_empty() => {}

@@ -17,11 +17,13 @@ pub use pattern::{MethodPattern, PathPattern, Pattern};
 pub use profile::Profile;
 
 use crate::error::{ScriptError, Source, shown};
-use crate::script::{Action, Script};
+use crate::script::{Action, Deed, Script};
 use position::Position;
 use seawall_core::rng::Rng;
 use seawall_core::time::{Duration, Instant};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub(crate) use serve::check_action as served_action;
 pub(crate) use serve::check_script as served_script;
@@ -126,12 +128,13 @@ impl Mix {
         &self.parts
     }
 
-    fn draw(&self, rng: &mut Rng) -> &Action {
+    /// The place of the part that is drawn.
+    fn draw(&self, rng: &mut Rng) -> usize {
         let mut drawn = rng.up_to(self.sum - 1);
-        for (action, weight) in &self.parts {
+        for (place, (_, weight)) in self.parts.iter().enumerate() {
             match drawn.checked_sub(*weight) {
                 Some(rest) => drawn = rest,
-                None => return action,
+                None => return place,
             }
         }
         unreachable!("a draw below the sum of the weights falls on one of them")
@@ -194,46 +197,74 @@ pub enum State {
     Header(String),
 }
 
-/// Rules and a seed: everything that is decided before the first attempt.
+/// Rules, a seed, and how far each rule has come.
+///
+/// One value behind one lock: what a rule says and how often it was met change together, so that an edit while the
+/// mock runs falls between two attempts and never into one.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    rules: Vec<Rule>,
+    parts: Vec<Part>,
     seed: u64,
+    next_id: u64,
 }
 
 impl Plan {
     /// Rules in order of precedence; the first that matches is taken.
     pub fn new(rules: Vec<Rule>, seed: u64) -> Self {
-        Self { rules, seed }
+        let mut plan = Self {
+            parts: Vec::new(),
+            seed,
+            next_id: 0,
+        };
+        plan.replace(rules);
+        plan
+    }
+
+    /// Puts other rules in the place of all of them. A rule that stays as it was keeps how far it has come.
+    pub fn replace(&mut self, rules: Vec<Rule>) {
+        let mut before = std::mem::take(&mut self.parts);
+        for rule in rules {
+            let part = match before.iter().position(|part| *part.rule == rule) {
+                Some(place) => before.remove(place),
+                None => {
+                    self.next_id += 1;
+                    Part::new(self.next_id - 1, rule)
+                }
+            };
+            self.parts.push(part);
+        }
     }
 
     /// The rules in order.
-    pub fn rules(&self) -> &[Rule] {
-        &self.rules
+    pub fn rules(&self) -> impl ExactSizeIterator<Item = &Arc<Rule>> {
+        self.parts.iter().map(|part| &part.rule)
     }
 
     /// The first rule that matches, by its place.
     pub fn matching(&self, method: &str, path: &str) -> Option<usize> {
-        self.rules
+        self.parts
             .iter()
-            .position(|rule| rule.pattern.matches(method, path))
+            .position(|part| part.rule.pattern.matches(method, path))
     }
 
-    /// Takes the next turn of `rule` for the position of `state`. Call it once per attempt, when the attempt is
-    /// matched: it moves the position. `now` counts from the mock's start.
-    pub fn turn<'p>(
-        &'p self,
-        stage: &mut Stage,
-        now: Instant,
-        rule: usize,
-        state: &[u8],
-    ) -> Result<Turn<'p>, StateFull> {
-        let seed = Rng::new(self.seed, rule as u64).next_u64();
-        let (rule, met) = (&self.rules[rule], &mut stage.rules[rule]);
+    /// The rule at this place, and what it is called.
+    pub fn rule(&self, place: usize) -> (&Arc<Rule>, &Arc<str>) {
+        let part = &self.parts[place];
+        (&part.rule, &part.name)
+    }
+
+    /// Takes the next turn of the rule at `place` for the position of `state`. Call it once per attempt, when the
+    /// attempt is matched: it moves the position. `now` counts from the mock's start.
+    ///
+    /// # Errors
+    /// The rule keeps too many state values apart.
+    pub fn turn(&mut self, now: Instant, place: usize, state: &[u8]) -> Result<Turn, StateFull> {
+        let Part { id, rule, met, .. } = &mut self.parts[place];
+        let seed = Rng::new(self.seed, *id).next_u64();
         let choice = match &rule.answers {
             Answers::Plain => Choice::Plain,
             Answers::Script(script) => met.position(state, script, now)?.next(script, now),
-            Answers::Mix(mix) => Choice::Action(mix.draw(&mut Rng::new(seed, met.attempts.wrapping_mul(2)))),
+            Answers::Mix(mix) => Choice::Part(mix.draw(&mut Rng::new(seed, met.attempts.wrapping_mul(2)))),
         };
         // A stream of its own: a script with more draws would otherwise shift every latency.
         let latency = rule
@@ -242,34 +273,50 @@ impl Plan {
         met.attempts += 1;
         Ok(Turn {
             number: met.attempts,
+            rule: Arc::clone(rule),
             choice,
             latency,
         })
     }
-}
 
-/// How far every rule has come.
-#[derive(Clone, Debug)]
-pub struct Stage {
-    rules: Vec<Met>,
-}
-
-impl Stage {
-    /// The stage before the first attempt.
-    pub fn new(plan: &Plan) -> Self {
-        Self {
-            rules: plan.rules.iter().map(|_| Met::default()).collect(),
+    /// Begins every script again.
+    pub fn reset(&mut self) {
+        for part in &mut self.parts {
+            part.met = Met::default();
         }
     }
 
-    /// How many attempts a rule had.
-    pub fn attempts(&self, rule: usize) -> u64 {
-        self.rules[rule].attempts
+    /// How many attempts the rule at `place` had.
+    pub fn attempts(&self, place: usize) -> u64 {
+        self.parts[place].met.attempts
     }
 
     /// The script step that each known state value of a rule is at, counted from 0; at most the first `most`.
-    pub fn positions(&self, rule: usize, most: usize) -> impl Iterator<Item = usize> + '_ {
-        self.rules[rule].positions.values().map(Position::step).take(most)
+    pub fn positions(&self, place: usize, most: usize) -> impl Iterator<Item = usize> + '_ {
+        let positions = self.parts[place].met.positions.values();
+        positions.map(Position::step).take(most)
+    }
+}
+
+/// One rule and how far it has come.
+#[derive(Clone, Debug)]
+struct Part {
+    /// Stays with the rule wherever it is moved, so that its chances do.
+    id: u64,
+    rule: Arc<Rule>,
+    /// The pattern as text: every attempt's journal entry holds it.
+    name: Arc<str>,
+    met: Met,
+}
+
+impl Part {
+    fn new(id: u64, rule: Rule) -> Self {
+        Self {
+            id,
+            name: rule.pattern.to_string().into(),
+            rule: Arc::new(rule),
+            met: Met::default(),
+        }
     }
 }
 
@@ -301,23 +348,52 @@ impl Met {
 pub struct StateFull;
 
 /// What one attempt meets, and how long it takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turn<'p> {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
     /// Which attempt of its rule it is, counted from 1.
     pub number: u64,
+    /// The rule as it was when the attempt was matched.
+    pub rule: Arc<Rule>,
     /// What it meets.
-    pub choice: Choice<'p>,
+    pub choice: Choice,
     /// How long the answer takes, beside the action's own delay.
     pub latency: Duration,
 }
 
+impl Turn {
+    /// The action that it meets, where there is one.
+    pub fn action(&self) -> Option<&Action> {
+        match (self.choice, &self.rule.answers) {
+            (Choice::Step(step), Answers::Script(script)) => Some(&script.steps()[step].action),
+            (Choice::Part(part), Answers::Mix(mix)) => Some(&mix.parts()[part].0),
+            (Choice::Plain | Choice::Stop | Choice::Step(_) | Choice::Part(_), _) => None,
+        }
+    }
+
+    /// The injected fault's name; a good answer is none, unless it is made late.
+    pub fn fault(&self) -> Option<Cow<'static, str>> {
+        if self.choice == Choice::Stop {
+            return Some(Cow::Borrowed("stop"));
+        }
+        let action = self.action()?;
+        match &action.deed {
+            Deed::Status(reply) if reply.status < 400 => {
+                (!action.delay.is_zero()).then_some(Cow::Borrowed("delay"))
+            }
+            deed => Some(Cow::Owned(deed.name())),
+        }
+    }
+}
+
 /// What one attempt meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Choice<'p> {
+pub enum Choice {
     /// No step holds now: 200 with the dialect's body.
     Plain,
-    /// This action.
-    Action(&'p Action),
+    /// This step of the script, counted from 0.
+    Step(usize),
+    /// This part of the mix, counted from 0.
+    Part(usize),
     /// The script has stopped: accepted, then closed without a byte.
     Stop,
 }

@@ -25,7 +25,7 @@ pub(super) fn answer(shared: &Shared, method: &str, target: &str) -> Answer {
             Some(since) => {
                 // Copied first: attempts must not wait while a long journal is printed.
                 let copy = shared.log().journal_since(since);
-                Answer::json(200, &journal(shared, &copy))
+                Answer::json(200, &journal(&copy))
             }
             None => refusal(400, "journal takes one parameter, since=N"),
         },
@@ -50,26 +50,19 @@ fn since(query: &str) -> Option<u64> {
     }
 }
 
-fn journal(shared: &Shared, journal: &Journal) -> Value {
-    let attempts: Vec<Value> = journal
-        .attempts
-        .iter()
-        .map(|attempt| entry(shared, attempt))
-        .collect();
+fn journal(journal: &Journal) -> Value {
+    let attempts: Vec<Value> = journal.attempts.iter().map(entry).collect();
     json!({ "dropped": journal.dropped, "open": journal.open, "attempts": attempts })
 }
 
-fn entry(shared: &Shared, attempt: &Attempt) -> Value {
-    let route = attempt
-        .rule
-        .map(|rule| shared.plan.rules()[rule].pattern.to_string());
+fn entry(attempt: &Attempt) -> Value {
     json!({
         "number": attempt.number,
         "connection": attempt.connection,
         "on_connection": attempt.on_connection,
         "method": attempt.method,
         "path": attempt.path,
-        "route": route,
+        "route": attempt.route.as_deref(),
         "status": attempt.status,
         "fault": attempt.fault,
         "key": attempt.key,
@@ -90,9 +83,9 @@ fn ms(at: Instant) -> f64 {
 }
 
 fn routes(shared: &Shared) -> Value {
-    let stage = shared.stage();
-    let routes = shared.plan.rules().iter().enumerate().map(|(place, rule)| {
-        let positions: Vec<usize> = stage.positions(place, POSITIONS_SHOWN_MAX).collect();
+    let plan = shared.plan();
+    let routes = plan.rules().enumerate().map(|(place, rule)| {
+        let positions: Vec<usize> = plan.positions(place, POSITIONS_SHOWN_MAX).collect();
         let (script, mix) = match &rule.answers {
             Answers::Plain => (Value::from("200"), Value::Null),
             Answers::Script(script) => (Value::from(script.to_string()), Value::Null),
@@ -114,7 +107,7 @@ fn routes(shared: &Shared) -> Value {
                 State::Route => Value::Null,
                 State::Header(name) => Value::from(format!("header:{name}")),
             },
-            "attempts": stage.attempts(place),
+            "attempts": plan.attempts(place),
             "steps": positions,
         })
     });

@@ -5,7 +5,7 @@
 
 mod providers;
 
-use super::wire::Ending;
+use super::http1::Keep;
 use crate::plan::Dialect;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -68,7 +68,16 @@ impl Answer {
     }
 
     /// The bytes on the wire.
-    pub(super) fn encode(&self, method: &str, ending: Ending) -> Vec<u8> {
+    pub(super) fn encode(&self, method: &str, keep: Keep) -> Vec<u8> {
+        let mut bytes = self.head(Some(self.body.len() as u64), false, keep);
+        if !self.is_bodiless() && method != "HEAD" {
+            bytes.extend_from_slice(&self.body);
+        }
+        bytes
+    }
+
+    /// The head on the wire of HTTP/1.1, with this length of its body, where it claims one.
+    pub(super) fn head(&self, length: Option<u64>, chunked: bool, keep: Keep) -> Vec<u8> {
         let mut head = format!("HTTP/1.1 {} {}\r\n", self.status, phrase(self.status));
         let mut line = |name: &str, value: &str| {
             head.push_str(name);
@@ -86,20 +95,22 @@ impl Answer {
         if let Some(fault) = &self.fault {
             line("x-seawall-fault", fault);
         }
-        // RFC 9110, 8.6: a 204 has no length. A 304 may have one, but clients differ on it.
-        let bodiless = matches!(self.status, 204 | 304);
-        if !bodiless {
-            line("content-length", &self.body.len().to_string());
+        if let Some(length) = length.filter(|_| !self.is_bodiless()) {
+            line("content-length", &length.to_string());
         }
-        if ending == Ending::Close {
+        if chunked {
+            line("transfer-encoding", "chunked");
+        }
+        if keep == Keep::Close {
             line("connection", "close");
         }
         head.push_str("\r\n");
-        let mut bytes = head.into_bytes();
-        if !bodiless && method != "HEAD" {
-            bytes.extend_from_slice(&self.body);
-        }
-        bytes
+        head.into_bytes()
+    }
+
+    /// RFC 9110, 8.6: a 204 has no length. A 304 may have one, but clients differ on it.
+    pub(super) fn is_bodiless(&self) -> bool {
+        matches!(self.status, 204 | 304)
     }
 }
 

@@ -5,6 +5,7 @@
 use seawall_core::time::{Duration, Instant};
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// The most attempts that are kept; older ones are dropped, and counted.
 pub(super) const ATTEMPTS_MAX: usize = 100_000;
@@ -35,8 +36,8 @@ pub struct Attempt {
     pub method: String,
     /// The path without its query.
     pub path: String,
-    /// The place of the rule that matched, counted from 0.
-    pub rule: Option<usize>,
+    /// The pattern of the rule that matched, once the whole request was read.
+    pub route: Option<Arc<str>>,
     /// The idempotency key.
     pub key: Option<String>,
     /// What `x-stainless-retry-count` said.
@@ -67,15 +68,15 @@ impl Attempt {
 }
 
 /// What becomes known of an attempt after it was matched.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Outcome {
+    pub(super) route: Option<Arc<str>>,
     pub(super) status: Option<u16>,
     pub(super) answered: Option<Instant>,
     pub(super) client_left: Option<Instant>,
     pub(super) bytes_in: u64,
     pub(super) bytes_out: u64,
-    /// A fault that showed only when the body was read.
-    pub(super) fault: Option<&'static str>,
+    pub(super) fault: Option<Cow<'static, str>>,
 }
 
 /// The journal as it grows.
@@ -136,9 +137,8 @@ impl Log {
         attempt.bytes_in = outcome.bytes_in;
         attempt.bytes_out = outcome.bytes_out;
         attempt.ended = Some(now);
-        if let Some(fault) = outcome.fault {
-            attempt.fault = Some(Cow::Borrowed(fault));
-        }
+        attempt.route = outcome.route;
+        attempt.fault = outcome.fault;
     }
 
     /// Forgets every attempt.

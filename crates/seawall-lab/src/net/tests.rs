@@ -77,7 +77,7 @@ fn json(answer: &str) -> Value {
 }
 
 fn journal_entry() -> Attempt {
-    conn::unread(1, 1, seawall_core::time::Instant::START)
+    exchange::unread(1, 1, seawall_core::time::Instant::START)
 }
 
 /// Reads exactly one answer with a length from a connection that stays open.

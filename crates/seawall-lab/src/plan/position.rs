@@ -34,7 +34,7 @@ impl Position {
     }
 
     /// What the attempt at `now` meets; moves on.
-    pub(super) fn next<'p>(&mut self, script: &'p Script, now: Instant) -> Choice<'p> {
+    pub(super) fn next(&mut self, script: &Script, now: Instant) -> Choice {
         let steps = script.steps();
         let now = now.max(self.last);
         self.last = now;
@@ -52,12 +52,12 @@ impl Position {
             match (self.end_of(step, next, now), next) {
                 (None, _) => {
                     self.met = self.met.saturating_add(1);
-                    return Choice::Action(&step.action);
+                    return Choice::Step(self.step);
                 }
                 (Some(ended), Some(_)) => self.enter(script, self.step + 1, ended),
                 (Some(_), None) => {
                     return match script.end() {
-                        End::Repeat => Choice::Action(&step.action),
+                        End::Repeat => Choice::Step(self.step),
                         End::Stop => Choice::Stop,
                     };
                 }

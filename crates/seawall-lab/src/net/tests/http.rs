@@ -105,7 +105,7 @@ async fn what_is_no_request_is_refused_and_noted() {
 
 #[tokio::test]
 async fn a_client_that_leaves_inside_its_request_is_noted() {
-    // Could break if an unfinished body were forgotten: the attempt was matched, and took a turn.
+    // Could break if an unfinished body were forgotten, or took a turn: nothing was asked yet.
     let mock = Mock::start("POST /x = 503, 200").await.unwrap();
     let mut stream = TcpStream::connect(mock.address()).await.unwrap();
     stream
@@ -120,7 +120,7 @@ async fn a_client_that_leaves_inside_its_request_is_noted() {
         .await
         .expect("the mock notices");
     assert!(mock.journal().attempts[0].client_left.is_some());
-    assert_eq!(status(&ask(&mock, "POST", "/x", "hello").await), 200);
+    assert_eq!(status(&ask(&mock, "POST", "/x", "hello").await), 503);
 }
 
 #[tokio::test]
@@ -252,7 +252,10 @@ async fn an_unmatched_attempt_is_told_the_routes_and_noted() {
     assert!(body(&answer).contains("POST /v1/payments"), "{answer}");
     mock.quiet().await;
     assert_eq!(
-        (mock.journal().attempts[0].rule, mock.journal().attempts[0].status),
+        (
+            mock.journal().attempts[0].route.clone(),
+            mock.journal().attempts[0].status
+        ),
         (None, Some(404))
     );
 }

@@ -4,11 +4,12 @@
 //! reset. So every request is read to its end before it is answered. Everything a peer sends is bounded: the head,
 //! a chunk's line, the body, and what may arrive while an answer waits.
 
-use super::pace::{DRAIN_MAX, Pace};
+use super::{Keep, Request};
+use crate::net::pace::{DRAIN_MAX, Pace, moment};
+use crate::net::socket::Socket;
 use seawall_core::time::Duration;
 use std::io;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 
 /// The longest head of a request, in bytes.
 pub(super) const HEAD_BYTES_MAX: usize = 64 * 1024;
@@ -27,38 +28,14 @@ const READ_AHEAD_MAX: usize = 64 * 1024;
 /// How much is asked of the system at once.
 const READ_STEP: usize = 4 * 1024;
 
-/// A request's head.
+/// A request's head, and what it says about the connection.
 #[derive(Debug)]
 pub(super) struct Head {
-    pub(super) method: String,
-    /// Path and query, without scheme and host.
-    pub(super) target: String,
-    /// Names in lower case.
-    pub(super) headers: Vec<(String, Vec<u8>)>,
+    pub(super) request: Request,
     pub(super) length: Length,
-    pub(super) ending: Ending,
-    pub(super) bytes: usize,
-}
-
-impl Head {
-    /// The path without its query.
-    pub(super) fn path(&self) -> &str {
-        self.target.split(['?', '#']).next().unwrap_or_default()
-    }
-
-    /// What stands after the path's question mark.
-    pub(super) fn query(&self) -> &str {
-        let before_fragment = self.target.split('#').next().unwrap_or_default();
-        before_fragment.split_once('?').map_or("", |(_, query)| query)
-    }
-
-    /// The first value of this lower-case header.
-    pub(super) fn header(&self, name: &str) -> Option<&[u8]> {
-        self.headers
-            .iter()
-            .find(|(key, _)| key == name)
-            .map(|(_, value)| value.as_slice())
-    }
+    pub(super) keep: Keep,
+    /// Whether the client knows chunks.
+    pub(super) chunks: bool,
 }
 
 /// How long a body is.
@@ -66,13 +43,6 @@ impl Head {
 pub(super) enum Length {
     Bytes(u64),
     Chunked,
-}
-
-/// What becomes of the connection after the answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
-    KeepAlive,
-    Close,
 }
 
 /// Why no request came.
@@ -100,14 +70,14 @@ pub(super) enum Waited {
 /// One connection.
 #[derive(Debug)]
 pub(super) struct Wire {
-    stream: TcpStream,
+    stream: Socket,
     // Read, and not used yet.
     buffer: Vec<u8>,
     pace: Pace,
 }
 
 impl Wire {
-    pub(super) fn new(stream: TcpStream, pace: Pace) -> Self {
+    pub(super) fn new(stream: Socket, pace: Pace) -> Self {
         Self {
             stream,
             buffer: Vec::new(),
@@ -144,7 +114,7 @@ impl Wire {
             }
         };
         let mut head = parse_head(&self.buffer[..end])?;
-        head.bytes += blank_bytes;
+        head.request.bytes += blank_bytes as u64;
         self.buffer.drain(..end);
         Ok(head)
     }
@@ -243,7 +213,8 @@ impl Wire {
 
     /// Sends bytes.
     pub(super) async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.stream.write_all(bytes).await
+        self.stream.write_all(bytes).await?;
+        self.stream.flush().await
     }
 
     /// Waits, and sees if the client leaves meanwhile. A client that ends its sending side counts as gone, as it
@@ -252,7 +223,7 @@ impl Wire {
         if length.is_zero() {
             return Waited::Whole;
         }
-        let pace = self.pace;
+        let pace = self.pace.clone();
         let pause = pace.pause(length);
         tokio::pin!(pause);
         loop {
@@ -279,18 +250,22 @@ impl Wire {
     /// Ends the sending side (FIN), then reads what still comes for a moment: closing a socket with unread bytes
     /// would send a reset in place of the end.
     pub(super) async fn close(mut self) {
-        if self.stream.shutdown().await.is_ok() {
-            let pace = self.pace;
+        if self.end_sending().await.is_ok() {
             tokio::select! {
                 () = self.until_left() => {}
-                () = pace.pause(DRAIN_MAX) => {}
+                () = moment(DRAIN_MAX) => {}
             }
         }
     }
 
-    /// Resets the connection (RST): with a linger of zero, a close throws the connection away.
+    /// Ends the sending side (FIN).
+    pub(super) async fn end_sending(&mut self) -> io::Result<()> {
+        self.stream.shutdown().await
+    }
+
+    /// Resets the connection (RST).
     pub(super) fn reset(self) -> io::Result<()> {
-        self.stream.set_zero_linger()
+        self.stream.reset()
     }
 }
 
@@ -347,17 +322,21 @@ fn parse_head(bytes: &[u8]) -> Result<Head, ReadError> {
                 .split(|b| *b == b',')
                 .any(|word| word.trim_ascii().eq_ignore_ascii_case(b"close"))
     });
-    let ending = match request.version == Some(1) && !asked_to_close {
-        true => Ending::KeepAlive,
-        false => Ending::Close,
+    let chunks = request.version == Some(1);
+    let keep = match chunks && !asked_to_close {
+        true => Keep::Alive,
+        false => Keep::Close,
     };
     Ok(Head {
-        method: request.method.unwrap_or_default().to_owned(),
-        target: origin_form(request.path.unwrap_or_default()).to_owned(),
-        headers,
+        request: Request {
+            method: request.method.unwrap_or_default().to_owned(),
+            target: origin_form(request.path.unwrap_or_default()).to_owned(),
+            headers,
+            bytes: bytes.len() as u64,
+        },
         length,
-        ending,
-        bytes: bytes.len(),
+        keep,
+        chunks,
     })
 }
 
