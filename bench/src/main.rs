@@ -1,4 +1,5 @@
-//! All of it, or the sections that are named: `speed`, `contended`, `window`, `memory`, `behaviour`, `traps`.
+//! All of it, or the sections that are named: `speed`, `contended`, `window`, `memory`, `mock`,
+//! `behaviour`, `traps`.
 //!
 //! `--check` asserts what does not depend on the machine, and no time: what is allocated, what a gate takes, and that
 //! each peer still does what we say of it.
@@ -10,7 +11,15 @@ use std::process::{Command, ExitCode};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-const SECTIONS: [&str; 6] = ["speed", "contended", "window", "memory", "behaviour", "traps"];
+const SECTIONS: [&str; 7] = [
+    "speed",
+    "contended",
+    "window",
+    "memory",
+    "mock",
+    "behaviour",
+    "traps",
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -45,7 +54,7 @@ fn main() -> ExitCode {
             "memory" => memory::print(),
             // These have another clock than this program, so they are programs of their own.
             other => {
-                if !run(other) {
+                if !run(other, &[]) {
                     code = ExitCode::FAILURE;
                 }
             }
@@ -66,7 +75,8 @@ fn check() -> ExitCode {
         memory::GATE_BYTES_MAX
     );
     well &= gate <= memory::GATE_BYTES_MAX;
-    well &= run("traps");
+    well &= run("mock", &["--check"]);
+    well &= run("traps", &[]);
     if well {
         ExitCode::SUCCESS
     } else {
@@ -75,7 +85,7 @@ fn check() -> ExitCode {
 }
 
 /// Builds and runs another program of this package, as this one was. Says whether it ended well.
-fn run(program: &str) -> bool {
+fn run(program: &str, arguments: &[&str]) -> bool {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
     let ended = Command::new(cargo)
@@ -88,7 +98,9 @@ fn run(program: &str) -> bool {
             manifest,
             "--bin",
             program,
+            "--",
         ])
+        .args(arguments)
         .status();
     match ended {
         Ok(status) => status.success(),
