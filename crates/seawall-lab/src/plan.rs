@@ -17,8 +17,9 @@ pub use pattern::{MethodPattern, PathPattern, Pattern};
 pub use profile::Profile;
 
 use crate::error::{ScriptError, Source, shown};
-use crate::script::{Action, Deed, Script};
+use crate::script::{Action, Deed, Reply, Script, Stream, StreamEnd};
 use position::Position;
+use seawall_core::profile::Provider;
 use seawall_core::rng::Rng;
 use seawall_core::time::{Duration, Instant};
 use std::borrow::Cow;
@@ -148,10 +149,16 @@ pub enum Dialect {
     ByPath,
     /// OpenAI's.
     OpenAi,
+    /// Anthropic's.
+    Anthropic,
+    /// Gemini's.
+    Gemini,
     /// Azure OpenAI's: OpenAI's bodies, errors and waits of its own, and it asks for a key and an `api-version`.
     Azure,
     /// Groq's: OpenAI's bodies and errors, with the state of its limits in every answer.
     Groq,
+    /// Payments after Stripe's fashion.
+    Stripe,
     /// GitHub's: limits that are told as a 403.
     GitHub,
     /// Plain JSON.
@@ -160,30 +167,66 @@ pub enum Dialect {
 
 impl Dialect {
     /// The dialects that a file may name.
-    pub const NAMED: [Self; 5] = [Self::OpenAi, Self::Azure, Self::Groq, Self::GitHub, Self::Generic];
+    pub const NAMED: [Self; 8] = [
+        Self::OpenAi,
+        Self::Anthropic,
+        Self::Gemini,
+        Self::Azure,
+        Self::Groq,
+        Self::Stripe,
+        Self::GitHub,
+        Self::Generic,
+    ];
 
     /// The name in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ByPath => "by-path",
             Self::OpenAi => "openai",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
             Self::Azure => "azure",
             Self::Groq => "groq",
+            Self::Stripe => "stripe",
             Self::GitHub => "github",
             Self::Generic => "generic",
         }
     }
 
-    /// The dialect in which an attempt at this path is answered; never `ByPath`.
+    /// The dialect in which an attempt at this path is answered; never `ByPath`. A path alone speaks the dialect that
+    /// the rest of seawall infers from it ([`Provider::inferred`]); beside that, lists that are no calls for inference
+    /// are known by their ends. Groq's paths are also Azure's newer ones, and GitHub's anybody's: those two go by name.
     #[must_use]
     pub fn at(self, path: &str) -> Self {
-        let openai = ["/chat/completions", "/embeddings", "/models"];
         match self {
-            // Groq's paths are also Azure's newer ones, and GitHub's anybody's: those two go by name alone.
-            Self::ByPath if path.contains("/openai/deployments/") => Self::Azure,
-            Self::ByPath if openai.iter().any(|end| path.ends_with(end)) => Self::OpenAi,
-            Self::ByPath => Self::Generic,
-            Self::OpenAi | Self::Azure | Self::Groq | Self::GitHub | Self::Generic => self,
+            Self::ByPath => match Provider::inferred(None, path) {
+                Provider::OpenAi => Self::OpenAi,
+                Provider::Anthropic => Self::Anthropic,
+                Provider::Azure => Self::Azure,
+                Provider::Gemini => Self::Gemini,
+                Provider::Groq => Self::Groq,
+                Provider::Stripe => Self::Stripe,
+                Provider::GitHub => Self::GitHub,
+                Provider::Generic => Self::of_list(path),
+            },
+            Self::OpenAi
+            | Self::Anthropic
+            | Self::Gemini
+            | Self::Azure
+            | Self::Groq
+            | Self::Stripe
+            | Self::GitHub
+            | Self::Generic => self,
+        }
+    }
+
+    fn of_list(path: &str) -> Self {
+        if path.ends_with("/v1beta/models") || path.contains("/v1beta/models/") {
+            Self::Gemini
+        } else if path.ends_with("/models") || path.contains("/v1/models/") || path.ends_with("/embeddings") {
+            Self::OpenAi
+        } else {
+            Self::Generic
         }
     }
 }
@@ -377,9 +420,13 @@ impl Turn {
         }
         let action = self.action()?;
         match &action.deed {
-            Deed::Status(reply) if reply.status < 400 => {
-                (!action.delay.is_zero()).then_some(Cow::Borrowed("delay"))
-            }
+            Deed::Status(Reply { status: ..400, .. })
+            | Deed::Stream(Stream {
+                then: StreamEnd::Done,
+                ..
+            }) => (!action.delay.is_zero()).then_some(Cow::Borrowed("delay")),
+            // Which of its ends is the fault.
+            Deed::Stream(stream) => Some(Cow::Owned(format!("stream then={}", stream.then.name()))),
             deed => Some(Cow::Owned(deed.name())),
         }
     }

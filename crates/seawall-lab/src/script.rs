@@ -228,12 +228,23 @@ pub struct Reply {
 pub enum Body {
     /// What the route's dialect answers.
     Dialect,
+    /// The dialect's error, with what the step says of it (`code=`, `retry-in=`).
+    Worded(Wording),
     /// These bytes, with no content type but a scripted one (`body=`).
     Raw(String),
     /// These bytes as `text/plain` (`text=`).
     Text(String),
     /// These bytes as `application/json` (`json=`), well formed or not.
     Json(String),
+}
+
+/// What a dialect's error says beside its status.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wording {
+    /// The provider's own word, such as `insufficient_quota`.
+    pub code: Option<String>,
+    /// A wait that the body alone tells, in the dialect's own way.
+    pub wait: Option<Duration>,
 }
 
 /// A stream of events.

@@ -172,7 +172,7 @@ fn what_is_not_served_yet_is_said_at_load() {
               = expected another action
         "#]],
     );
-    let later = ["stream", "goaway", "rst-stream", "apply then 200"];
+    let later = ["goaway", "rst-stream", "apply then 200"];
     for action in later {
         let error = Rule::parse(&format!("GET /x = 200, {action}")).expect_err(action);
         assert!(error.message().ends_with("yet"), "{action}: {error}");
@@ -236,7 +236,7 @@ fn a_wrong_value_is_pointed_at() {
             mock.toml:3:11: `openia` is no dialect that this mock speaks
             3 | dialect = "openia"
               |           ^^^^^^^^ did you mean `openai`?
-              = expected one of openai, azure, groq, github, generic
+              = expected one of openai, anthropic, gemini, azure, groq, stripe, github, generic
             mock.toml:3:9: `cookie` is no state
             3 | state = "cookie"
               |         ^^^^^^^^

@@ -3,23 +3,31 @@
 //! Answers are a function of the request and the attempt's number, so that runs can be compared byte for byte. A
 //! body that cannot be read as JSON decides nothing: it is answered all the same, from its bytes.
 
+mod anthropic;
+mod events;
+mod gemini;
+mod openai;
+mod plain;
 mod providers;
+mod responses;
+mod stripe;
+mod text;
 
 use super::http1::Keep;
 use crate::plan::Dialect;
+use crate::script::{Body, Reply};
 use serde_json::{Value, json};
 use std::borrow::Cow;
+use std::num::NonZeroU32;
+
+pub(super) use events::Events;
 
 /// The fault of what was asked for and is not served yet.
 pub(super) const NOT_SERVED: &str = "not-served";
 /// When every answer says it was made (2025-01-01): a real date would make two equal runs differ.
 const CREATED_UNIX_SECS: u64 = 1_735_689_600;
-/// How much of a prompt an answer quotes, in characters.
-const QUOTED_CHARS_MAX: usize = 48;
-/// The most inputs that one embeddings answer covers.
-const INPUTS_MAX: usize = 2_048;
-/// How many numbers a mock embedding has.
-const EMBEDDING_DIMENSIONS: usize = 8;
+/// The same, as Anthropic writes it.
+const CREATED_RFC3339: &str = "2025-01-01T00:00:00Z";
 
 /// What was asked.
 #[derive(Clone, Copy)]
@@ -29,6 +37,8 @@ pub(super) struct Ask<'a> {
     pub(super) query: &'a str,
     /// The `api-key` or the `authorization`, where one was sent.
     pub(super) credential: Option<&'a [u8]>,
+    /// The `idempotency-key`.
+    pub(super) key: Option<&'a [u8]>,
     pub(super) body: &'a [u8],
     /// The place of the rule.
     pub(super) rule: usize,
@@ -114,50 +124,174 @@ impl Answer {
     }
 }
 
-/// What a request meets that nothing is held against: a good answer, unless the dialect refuses such requests.
+/// What a step says of its error.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Told<'a> {
+    /// The headers that it gives the answer.
+    pub(super) headers: &'a [(String, String)],
+    /// The provider's word for it (`code=`).
+    pub(super) code: Option<&'a str>,
+    /// A wait that the body alone tells (`retry-in=`), in milliseconds.
+    pub(super) wait_ms: Option<u64>,
+}
+
+impl<'a> Told<'a> {
+    /// Nothing beside a status.
+    pub(super) const NOTHING: Self = Self {
+        headers: &[],
+        code: None,
+        wait_ms: None,
+    };
+
+    /// What a scripted reply says.
+    pub(super) fn of(reply: &'a Reply) -> Self {
+        let (code, wait_ms) = match &reply.body {
+            Body::Worded(wording) => (
+                wording.code.as_deref(),
+                // Up, as hints are: an early retry would break the word that was given.
+                wording.wait.map(|wait| wait.as_nanos().div_ceil(1_000_000)),
+            ),
+            Body::Dialect | Body::Raw(_) | Body::Text(_) | Body::Json(_) => (None, None),
+        };
+        Self {
+            headers: &reply.headers,
+            code,
+            wait_ms,
+        }
+    }
+
+    /// How long the headers say to wait, where they say a number.
+    fn header_wait_ms(&self) -> Option<u64> {
+        let number = |name| self.header(name).and_then(|value| value.parse::<u64>().ok());
+        number("retry-after-ms").or_else(|| number("retry-after").and_then(|secs| secs.checked_mul(1_000)))
+    }
+
+    /// How long the body of an error says to wait: what it was told to, or what the headers of a throttle say.
+    fn body_wait_ms(&self, status: u16) -> Option<u64> {
+        let throttles = matches!(status, 429 | 503);
+        self.wait_ms
+            .or_else(|| self.header_wait_ms().filter(|_| throttles))
+    }
+
+    fn header(&self, name: &str) -> Option<&'a str> {
+        let mut named = self
+            .headers
+            .iter()
+            .filter(|(given, _)| given.eq_ignore_ascii_case(name));
+        named.next().map(|(_, value)| value.as_str())
+    }
+}
+
+/// In which way an answer is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// In one piece.
+    Whole,
+    /// As a stream of events.
+    Stream,
+}
+
+/// The way in which this request wants its answer.
+pub(super) fn wanted(dialect: Dialect, ask: &Ask<'_>) -> Wanted {
+    match dialect {
+        Dialect::Generic | Dialect::ByPath | Dialect::GitHub | Dialect::Stripe => Wanted::Whole,
+        Dialect::OpenAi | Dialect::Groq | Dialect::Azure => openai::wanted(ask),
+        Dialect::Anthropic => anthropic::wanted(ask),
+        Dialect::Gemini => gemini::wanted(ask),
+    }
+}
+
+/// A good answer in the way in which it is wanted, unless the dialect refuses such requests. A stream that is wanted is
+/// here whole, with the length of its text; [`stream`] has it in parts.
 pub(super) fn answer(dialect: Dialect, ask: &Ask<'_>) -> Answer {
-    let mut answer = match dialect {
-        Dialect::Generic | Dialect::ByPath | Dialect::GitHub => generic(ask),
-        Dialect::OpenAi | Dialect::Groq => openai(ask),
-        Dialect::Azure => match providers::azure_refuses(ask) {
-            Some(refusal) => refusal,
-            None => providers::filtered_by_azure(openai(ask)),
+    if let Some(refusal) = refusal_of(dialect, ask) {
+        return refusal;
+    }
+    let mut answer = match wanted(dialect, ask) {
+        Wanted::Stream => {
+            let events = stream(dialect, ask, None);
+            Answer {
+                content_type: Some(events.content_type()),
+                body: events.whole(),
+                ..Answer::empty(200)
+            }
+        }
+        Wanted::Whole => match dialect {
+            Dialect::Generic | Dialect::ByPath | Dialect::GitHub => plain::answer(ask),
+            Dialect::OpenAi | Dialect::Groq => openai::answer(ask),
+            Dialect::Azure => providers::filtered_by_azure(openai::answer(ask)),
+            Dialect::Anthropic => anthropic::answer(ask),
+            Dialect::Gemini => gemini::answer(ask),
+            Dialect::Stripe => stripe::answer(ask),
         },
     };
-    answer.headers = headers(dialect, answer.status, ask, &[]);
+    answer.headers = headers(dialect, answer.status, ask, Told::NOTHING);
     answer
 }
 
-/// An error of this status; `scripted` are the headers that its step gives it.
-pub(super) fn error(dialect: Dialect, status: u16, ask: &Ask<'_>, scripted: &[(String, String)]) -> Answer {
+/// The same answer as a stream, whether or not it is wanted as one; with so many content events, or as many as its
+/// text has words. Where a path has no streams, these are plain events.
+pub(super) fn stream(dialect: Dialect, ask: &Ask<'_>, events: Option<NonZeroU32>) -> Events {
+    match dialect {
+        Dialect::Generic | Dialect::ByPath | Dialect::GitHub | Dialect::Stripe => plain::stream(ask, events),
+        Dialect::OpenAi | Dialect::Groq | Dialect::Azure => openai::stream(dialect, ask, events),
+        Dialect::Anthropic => anthropic::stream(ask, events),
+        Dialect::Gemini => gemini::stream(ask, events),
+    }
+}
+
+/// Why the dialect refuses a request that no right client sends; to be asked before [`stream`].
+pub(super) fn refusal_of(dialect: Dialect, ask: &Ask<'_>) -> Option<Answer> {
+    match dialect {
+        Dialect::Azure => providers::azure_refuses(ask).map(|mut refusal| {
+            refusal.headers = headers(dialect, refusal.status, ask, Told::NOTHING);
+            refusal
+        }),
+        Dialect::ByPath
+        | Dialect::OpenAi
+        | Dialect::Anthropic
+        | Dialect::Gemini
+        | Dialect::Groq
+        | Dialect::Stripe
+        | Dialect::GitHub
+        | Dialect::Generic => None,
+    }
+}
+
+/// An error of this status; `told` is what its step says of it.
+pub(super) fn error(dialect: Dialect, status: u16, ask: &Ask<'_>, told: Told<'_>) -> Answer {
     let as_told = format!("mock: {status}, as the script says");
     let mut answer = match dialect {
-        Dialect::Generic | Dialect::ByPath => {
-            refusal(status, &format!("the mock answers {status}, as it was told"))
-        }
-        Dialect::OpenAi => Answer::json(status, &openai_error(status, &as_told)),
-        Dialect::Azure => providers::azure_error(status, &as_told, scripted),
-        Dialect::Groq => providers::groq_error(status, &as_told, scripted),
-        Dialect::GitHub => providers::github_error(status, &as_told, scripted),
+        Dialect::Generic | Dialect::ByPath => plain::error(
+            status,
+            &format!("the mock answers {status}, as it was told"),
+            told,
+        ),
+        Dialect::OpenAi => openai::error(status, &as_told, told),
+        Dialect::Anthropic => anthropic::error(status, &as_told, ask, told),
+        Dialect::Gemini => gemini::error(status, &as_told, ask, told),
+        Dialect::Azure => providers::azure_error(status, &as_told, told),
+        Dialect::Groq => providers::groq_error(status, &as_told, told),
+        Dialect::Stripe => stripe::error(status, &as_told, ask, told),
+        Dialect::GitHub => providers::github_error(status, &as_told, told),
     };
-    answer.headers = headers(dialect, status, ask, scripted);
+    answer.headers = headers(dialect, status, ask, told);
     answer
 }
 
 /// The headers of an answer: those that the script gives it, and those that the dialect adds and that agree with them.
-pub(super) fn headers(
-    dialect: Dialect,
-    status: u16,
-    ask: &Ask<'_>,
-    scripted: &[(String, String)],
-) -> Vec<(String, String)> {
+pub(super) fn headers(dialect: Dialect, status: u16, ask: &Ask<'_>, told: Told<'_>) -> Vec<(String, String)> {
     let added = match dialect {
-        Dialect::Generic | Dialect::ByPath | Dialect::OpenAi => Vec::new(),
-        Dialect::Azure => providers::azure_headers(status, ask, scripted),
-        Dialect::Groq => providers::groq_headers(status, ask, scripted),
+        Dialect::Generic | Dialect::ByPath => Vec::new(),
+        Dialect::OpenAi => providers::openai_headers(ask),
+        Dialect::Anthropic => anthropic::headers(ask),
+        Dialect::Gemini => Vec::new(),
+        Dialect::Azure => providers::azure_headers(status, ask, told),
+        Dialect::Groq => providers::groq_headers(status, ask, told),
+        Dialect::Stripe => stripe::headers(status, ask, told),
         Dialect::GitHub => providers::github_headers(ask),
     };
-    let mut headers = scripted.to_vec();
+    let mut headers = told.headers.to_vec();
     for (name, value) in added {
         if !headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name)) {
             headers.push((name.to_owned(), value));
@@ -174,148 +308,24 @@ pub(super) fn refusal(status: u16, message: &str) -> Answer {
     )
 }
 
-fn openai(ask: &Ask<'_>) -> Answer {
-    match (ask.method, ask.path) {
-        ("POST", path) if path.ends_with("/chat/completions") => chat(ask),
-        ("POST", path) if path.ends_with("/embeddings") => embeddings(ask),
-        ("GET", path) if path.ends_with("/models") => models(),
-        _ => generic(ask),
-    }
-}
-
-fn generic(ask: &Ask<'_>) -> Answer {
-    Answer::json(
-        200,
-        &json!({ "ok": true, "model": "mock:generic", "attempt": ask.number }),
-    )
-}
-
-fn openai_error(status: u16, message: &str) -> Value {
-    let (kind, code) = match status {
-        401 => ("invalid_request_error", Some("invalid_api_key")),
-        404 => ("invalid_request_error", Some("model_not_found")),
-        429 => ("requests", Some("rate_limit_exceeded")),
-        400..500 => ("invalid_request_error", None),
-        _ => ("server_error", None),
-    };
-    json!({ "error": { "message": message, "type": kind, "param": null, "code": code } })
-}
-
-fn chat(ask: &Ask<'_>) -> Answer {
-    let request: Value = serde_json::from_slice(ask.body).unwrap_or(Value::Null);
-    if request["stream"] == Value::Bool(true) {
-        let mut answer = Answer::json(501, &openai_error(501, "this mock does not serve streams yet"));
-        answer.fault = Some(NOT_SERVED.into());
-        return answer;
-    }
-    let texts: Vec<String> = request["messages"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|message| text_of(&message["content"]))
-        .collect();
-    let prompt = texts.last().cloned().unwrap_or_default();
-    let seen = if texts.is_empty() {
-        ask.body
-    } else {
-        prompt.as_bytes()
-    };
-    let quoted: String = prompt.chars().take(QUOTED_CHARS_MAX).collect();
-    let content = format!("mock answer {:016x} to: {quoted}", hash(seen));
-    let prompt_tokens: usize = texts.iter().map(|text| tokens(text)).sum();
-    let completion_tokens = tokens(&content);
-    Answer::json(
-        200,
-        &json!({
-            "id": format!("chatcmpl-mock-{}-{}", ask.rule, ask.number),
-            "object": "chat.completion",
-            "created": CREATED_UNIX_SECS,
-            "model": model(&request, ask.path),
-            "choices": [{
-                "index": 0,
-                "message": { "role": "assistant", "content": content, "refusal": null },
-                "logprobs": null,
-                "finish_reason": "stop",
-            }],
-            "usage": {
-                "prompt_tokens": prompt_tokens,
-                "completion_tokens": completion_tokens,
-                "total_tokens": prompt_tokens + completion_tokens,
-            },
-        }),
-    )
-}
-
-fn embeddings(ask: &Ask<'_>) -> Answer {
-    let request: Value = serde_json::from_slice(ask.body).unwrap_or(Value::Null);
-    let inputs: Vec<String> = match &request["input"] {
-        Value::Array(inputs) => inputs.iter().take(INPUTS_MAX).map(text_of).collect(),
-        other => vec![text_of(other)],
-    };
-    let data: Vec<Value> = inputs
-        .iter()
-        .enumerate()
-        .map(|(index, input)| json!({ "object": "embedding", "index": index, "embedding": embedding(input) }))
-        .collect();
-    let prompt_tokens: usize = inputs.iter().map(|text| tokens(text)).sum();
-    Answer::json(
-        200,
-        &json!({
-            "object": "list",
-            "data": data,
-            "model": model(&request, ask.path),
-            "usage": { "prompt_tokens": prompt_tokens, "total_tokens": prompt_tokens },
-        }),
-    )
-}
-
-fn models() -> Answer {
-    let model =
-        json!({ "id": "mock:small", "object": "model", "created": CREATED_UNIX_SECS, "owned_by": "seawall" });
-    Answer::json(200, &json!({ "object": "list", "data": [model] }))
-}
-
-/// The model that was asked for, by its body or, as at Azure, by the deployment in its path.
-fn model(request: &Value, path: &str) -> String {
-    let deployment = path
-        .split_once("/deployments/")
-        .and_then(|(_, rest)| rest.split('/').next());
-    let name = request["model"].as_str().or(deployment);
-    format!("mock:{}", name.unwrap_or("unnamed"))
-}
-
-/// The text of a content: a string, or the text parts of a list.
-fn text_of(content: &Value) -> String {
-    match content {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => {
-            let texts = parts.iter().filter_map(|part| part["text"].as_str());
-            texts.collect::<Vec<_>>().join(" ")
+/// RFC 4648, 4: how embeddings are packed.
+fn base64(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let joined = group
+            .iter()
+            .fold(0_u32, |joined, byte| joined << 8 | u32::from(*byte))
+            << (8 * (3 - group.len()));
+        for place in 0..4 {
+            let six = (joined >> (18 - 6 * place)) & 63;
+            text.push(match place <= group.len() {
+                true => char::from(ALPHABET[six as usize]),
+                false => '=',
+            });
         }
-        Value::Null => String::new(),
-        Value::Bool(_) | Value::Number(_) | Value::Object(_) => content.to_string(),
     }
-}
-
-/// Four characters a token, which is what estimates without a tokeniser use.
-fn tokens(text: &str) -> usize {
-    text.chars().count().div_ceil(4)
-}
-
-fn embedding(text: &str) -> Vec<f64> {
-    (0..EMBEDDING_DIMENSIONS)
-        .map(|dimension| {
-            let hashed = hash(format!("{dimension}:{text}").as_bytes());
-            f64::from(u32::try_from(hashed % 2_000_001).unwrap_or_default()) / 1_000_000.0 - 1.0
-        })
-        .collect()
-}
-
-/// FNV-1a: the same in every version and on every machine.
-fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    text
 }
 
 fn phrase(status: u16) -> &'static str {
@@ -353,3 +363,6 @@ fn phrase(status: u16) -> &'static str {
         _ => "",
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -132,6 +132,7 @@ impl<'s> Exchange<'s> {
             credential: ["api-key", "authorization"]
                 .into_iter()
                 .find_map(|name| request.header(name)),
+            key: request.header("idempotency-key"),
             body,
             rule: place,
             number: turn.number,

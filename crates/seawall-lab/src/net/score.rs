@@ -7,6 +7,8 @@
 //! | action | head | claims | body | end |
 //! |---|---|---|---|---|
 //! | a status, `error-in-200` | whole | its length | whole | done |
+//! | a 2xx to a request for a stream | whole | chunks | event by event | done |
+//! | `stream` | whole | chunks | event by event | done, FIN (`cut`), silence (`stall`) |
 //! | `reset` `close` `hang` | none | – | none | RST, FIN, silence |
 //! | the same with `after=N` | whole | its length | N bytes | RST, FIN, silence |
 //! | `truncate` | whole | its length | a part | FIN |
@@ -20,9 +22,9 @@
 //!
 //! A body is padded with spaces where a fault asks for more bytes than it has: it is always cut short of its end.
 
-use super::dialect::{self, Answer, Ask};
+use super::dialect::{self, Answer, Ask, Told, Wanted};
 use crate::plan::{Choice, Dialect, Turn};
-use crate::script::{Action, After, Body as Scripted, Cut, Deed, Reply};
+use crate::script::{Action, After, Body as Scripted, Cut, Deed, Reply, Stream, StreamEnd};
 use seawall_core::time::Duration;
 use std::fmt;
 use std::num::NonZeroU64;
@@ -164,7 +166,7 @@ pub(super) fn compose(turn: &Turn, dialect: Dialect, ask: &Ask<'_>, performer: P
     };
     let (mut score, delay) = match (turn.choice, turn.action()) {
         (Choice::Stop, _) => (Score::silent(Ending::Close), Duration::ZERO),
-        (_, None) => (Score::whole(composer.plain()), turn.latency),
+        (_, None) => (composer.good(), turn.latency),
         (_, Some(action)) => (composer.action(action), turn.latency.plus(action.delay)),
     };
     score.delay = delay;
@@ -185,9 +187,19 @@ impl Composer<'_> {
             score
         };
         faulty(match &action.deed {
+            Deed::Status(reply) if self.is_streamed(reply) => {
+                let mut score = self.good();
+                if score.answer.status < 400 {
+                    score.answer.status = reply.status;
+                    score.answer.headers =
+                        dialect::headers(self.dialect, reply.status, self.ask, Told::of(reply));
+                }
+                score
+            }
             Deed::Status(reply) => Score::whole(self.reply(reply)),
+            Deed::Stream(stream) => self.stream(*stream),
             Deed::ErrorIn200 => {
-                let mut answer = dialect::error(self.dialect, 500, self.ask, &[]);
+                let mut answer = dialect::error(self.dialect, 500, self.ask, Told::NOTHING);
                 answer.status = 200;
                 Score::whole(answer)
             }
@@ -223,9 +235,7 @@ impl Composer<'_> {
                     ..Score::whole(self.plain())
                 },
             },
-            Deed::Stream(_) | Deed::Apply(_) | Deed::Goaway | Deed::RstStream => {
-                self.lacks(&action.deed.name())
-            }
+            Deed::Apply(_) | Deed::Goaway | Deed::RstStream => self.lacks(&action.deed.name()),
         })
     }
 
@@ -244,18 +254,63 @@ impl Composer<'_> {
         dialect::answer(self.dialect, self.ask)
     }
 
+    /// A good answer as it is wanted.
+    fn good(&self) -> Score {
+        match dialect::wanted(self.dialect, self.ask) {
+            Wanted::Stream => self.stream(Stream {
+                events: None,
+                gap: Duration::ZERO,
+                then: StreamEnd::Done,
+            }),
+            Wanted::Whole => Score::whole(self.plain()),
+        }
+    }
+
+    /// Whether a scripted reply is the dialect's own good answer, to a request that wants events.
+    fn is_streamed(&self, reply: &Reply) -> bool {
+        reply.body == Scripted::Dialect
+            && reply.status < 300
+            && dialect::wanted(self.dialect, self.ask) == Wanted::Stream
+    }
+
+    /// The dialect's events, one after the other, whether or not they are wanted.
+    fn stream(&self, stream: Stream) -> Score {
+        if let Some(refusal) = dialect::refusal_of(self.dialect, self.ask) {
+            return Score::whole(refusal);
+        }
+        let events = dialect::stream(self.dialect, self.ask, stream.events);
+        let answer = Answer {
+            content_type: Some(events.content_type()),
+            headers: dialect::headers(self.dialect, 200, self.ask, Told::NOTHING),
+            ..Answer::empty(200)
+        };
+        Score {
+            claim: Claim::Open,
+            body: Body::Parts {
+                parts: Box::new(events.parts(stream.then)),
+                gap: stream.gap,
+            },
+            ending: match stream.then {
+                StreamEnd::Done | StreamEnd::Error | StreamEnd::BadJson | StreamEnd::NoDone => Ending::Done,
+                StreamEnd::Cut => Ending::Close,
+                StreamEnd::Stall => Ending::Hang,
+            },
+            ..Score::whole(answer)
+        }
+    }
+
     fn reply(&self, reply: &Reply) -> Answer {
         let mut answer = match reply.status {
             200..300 => self.plain(),
             300..400 => Answer::empty(reply.status),
-            _ => dialect::error(self.dialect, reply.status, self.ask, &reply.headers),
+            _ => dialect::error(self.dialect, reply.status, self.ask, Told::of(reply)),
         };
         if reply.status < 300 && answer.status >= 400 && answer.fault.is_none() {
             // The dialect refuses what was asked, whatever a right request would have met.
             return answer;
         }
         let (content_type, body) = match &reply.body {
-            Scripted::Dialect => (answer.content_type, None),
+            Scripted::Dialect | Scripted::Worded(_) => (answer.content_type, None),
             Scripted::Raw(body) => (None, Some(body)),
             Scripted::Text(body) => (Some("text/plain; charset=utf-8"), Some(body)),
             Scripted::Json(body) => (Some("application/json"), Some(body)),
@@ -268,7 +323,7 @@ impl Composer<'_> {
             answer.status = reply.status;
         }
         answer.content_type = content_type;
-        answer.headers = dialect::headers(self.dialect, reply.status, self.ask, &reply.headers);
+        answer.headers = dialect::headers(self.dialect, reply.status, self.ask, Told::of(reply));
         answer
     }
 

@@ -7,6 +7,7 @@ use tokio::net::TcpStream;
 mod faults;
 mod http;
 mod providers;
+mod streams;
 
 /// Long enough for a loaded machine; only a failing test waits for it.
 const PATIENCE: Duration = Duration::from_secs(20);

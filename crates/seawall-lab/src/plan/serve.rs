@@ -34,8 +34,9 @@ pub(crate) fn check_action(
         | Deed::BadChunk
         | Deed::HalfClose
         | Deed::SlowHeaders
-        | Deed::BadGzip => Ok(()),
-        Deed::Stream(_) | Deed::Apply(_) | Deed::Goaway | Deed::RstStream => {
+        | Deed::BadGzip
+        | Deed::Stream(_) => Ok(()),
+        Deed::Apply(_) | Deed::Goaway | Deed::RstStream => {
             let message = format!("this mock does not serve `{}` yet", action.deed.name());
             let right = "another action";
             Err(source.error(span, message).expecting(right))

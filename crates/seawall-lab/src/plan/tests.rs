@@ -280,3 +280,50 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_path_speaks_the_dialect_that_the_rest_of_seawall_infers_from_it() {
+    // Could break: a mock that answers in one dialect what the engine then reads in another.
+    use seawall_core::profile::Provider;
+    let paths = [
+        ("/v1/chat/completions", "openai"),
+        ("/v1/responses", "openai"),
+        ("/v1/responses/resp_1", "openai"),
+        ("/v1/completions", "openai"),
+        ("/v1/embeddings", "openai"),
+        ("/v1/messages", "anthropic"),
+        ("/v1/messages/count_tokens", "anthropic"),
+        ("/v1beta/models/m:generateContent", "gemini"),
+        (
+            "/v1/projects/p/locations/l/publishers/google/models/m:streamGenerateContent",
+            "gemini",
+        ),
+        ("/v1beta/models/m:embedContent", "gemini"),
+        ("/v1beta/openai/chat/completions", "openai"),
+        ("/openai/deployments/big/chat/completions", "azure"),
+        ("/openai/v1/chat/completions", "openai"),
+        ("/v1/payment_intents", "stripe"),
+        ("/v1/charges/ch_1/capture", "stripe"),
+        ("/v1/payments", "generic"),
+        ("/v1/customers", "generic"),
+        ("/repos/a/b/issues", "generic"),
+        ("/", "generic"),
+        // No calls for inference, which the rest of seawall need not know.
+        ("/v1beta/models", "gemini"),
+        ("/v1/models", "openai"),
+        ("/v1/models/m", "openai"),
+        ("/api/embeddings", "openai"),
+    ];
+    for (path, expected) in paths {
+        assert_eq!(Dialect::ByPath.at(path).name(), expected, "{path}");
+        let inferred = Provider::inferred(None, path);
+        assert!(
+            inferred.name() == expected || inferred == Provider::Generic,
+            "{path}: {}",
+            inferred.name()
+        );
+        for dialect in Dialect::NAMED {
+            assert_eq!(dialect.at(path), dialect);
+        }
+    }
+}

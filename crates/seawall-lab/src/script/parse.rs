@@ -3,7 +3,7 @@
 use super::lex::{Kind, Token, tokens};
 use super::{
     ACTION_NAMES, Action, After, BODY_BYTES_MAX, Body, Cut, Deed, End, Reply, SCRIPT_BYTES_MAX, STEPS_MAX,
-    Step, Stream, StreamEnd,
+    Step, Stream, StreamEnd, Wording,
 };
 use crate::error::{ScriptError, Source, shown};
 use seawall_core::time::Duration;
@@ -17,6 +17,9 @@ const ACTION_EXPECTED: &str = "a status such as 503, or one of reset, close, han
                                goaway, rst-stream";
 /// What a length of time looks like, for errors.
 const LENGTH_EXPECTED: &str = "500ms, 30s, 2m or 1h30m";
+/// What is wrong with a second body, for errors.
+const BODY_TWICE: &str =
+    "an answer has one body: body=, text=, json=, or the dialect's with code= and retry-in=";
 /// Headers that the mock makes itself: wrong ones are faults of their own, with names of their own.
 const FRAMING_HEADERS: [&str; 4] = [
     "content-length",
@@ -449,6 +452,8 @@ impl Options<'_, '_> {
             Deed::Status(_) => &[
                 "retry-after",
                 "retry-after-ms",
+                "retry-in",
+                "code",
                 "body",
                 "text",
                 "json",
@@ -496,6 +501,15 @@ fn status_option<'k>(
         reply.headers.push((name.to_owned(), value));
         return Ok(None);
     }
+    if matches!(key, "code" | "retry-in") {
+        let wording = wording(source, reply, key, key_span)?;
+        match key {
+            "code" if value.is_empty() => return Err(source.error(at, "an empty code names nothing")),
+            "code" => wording.code = Some(value),
+            _ => wording.wait = Some(duration(source, &value, at)?),
+        }
+        return Ok(None);
+    }
     let body = match key {
         "body" => Body::Raw(value),
         "text" => Body::Text(value),
@@ -503,10 +517,34 @@ fn status_option<'k>(
         _ => return Ok(Some(key)),
     };
     if reply.body != Body::Dialect {
-        return Err(source.error(key_span.clone(), "an answer has one body: body=, text= or json="));
+        return Err(source.error(key_span.clone(), BODY_TWICE));
     }
     reply.body = body;
     Ok(None)
+}
+
+/// What the dialect's error says: a body of its own has no say in it, and an answer that is no error has no words for it.
+fn wording<'r>(
+    source: Source<'_>,
+    reply: &'r mut Reply,
+    key: &str,
+    key_span: &Range<usize>,
+) -> Result<&'r mut Wording, ScriptError> {
+    if reply.status < 400 {
+        let message = format!("`{key}=` words an error, and {} is none", reply.status);
+        return Err(source
+            .error(key_span.clone(), message)
+            .expecting("it at a status of 400 or above"));
+    }
+    if reply.body == Body::Dialect {
+        reply.body = Body::Worded(Wording::default());
+    }
+    match &mut reply.body {
+        Body::Worded(wording) => Ok(wording),
+        Body::Dialect | Body::Raw(_) | Body::Text(_) | Body::Json(_) => {
+            Err(source.error(key_span.clone(), BODY_TWICE))
+        }
+    }
 }
 
 fn header_name(source: Source<'_>, name: &str, span: Range<usize>) -> Result<(), ScriptError> {

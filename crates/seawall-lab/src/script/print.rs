@@ -78,6 +78,15 @@ fn options(f: &mut fmt::Formatter<'_>, reply: &Reply) -> fmt::Result {
     }
     match &reply.body {
         Body::Dialect => Ok(()),
+        Body::Worded(wording) => {
+            if let Some(code) = &wording.code {
+                write!(f, " code={}", Quoted(code))?;
+            }
+            match wording.wait {
+                Some(wait) => write!(f, " retry-in={}", Exact(wait)),
+                None => Ok(()),
+            }
+        }
         Body::Raw(body) => write!(f, " body={}", Quoted(body)),
         Body::Text(body) => write!(f, " text={}", Quoted(body)),
         Body::Json(body) => write!(f, " json={}", Quoted(body)),

@@ -23,6 +23,8 @@ fn every_action_of_the_grammar_is_read_with_its_options() {
         "200",
         "2x 503, 429 retry-after=5, 200",
         "429 retry-after-ms=300",
+        "429 code=insufficient_quota, 429 retry-after=1 code=\"a b\" retry-in=17s delay=1s",
+        "503 retry-in=90.5s",
         "503 retry-after=\"Wed, 21 Oct 2026 07:28:00 GMT\" header.X-Id=7 body=\"\"",
         "200 text=\"a, b\" delay=1.5s",
         "200 json=\"{\\\"ok\\\":[true, false]}\"",
@@ -191,6 +193,11 @@ fn a_wrong_option_is_pointed_at() {
             "429 retry-after=",
             "429 retry-after=1 retry-after=2",
             "200 text=a json=1",
+            "429 text=a code=b",
+            "429 code=b retry-in=1s text=a",
+            "200 code=b",
+            "429 code=\"\"",
+            "429 retry-in=5",
             "200 text=\"a",
             "200 text=\"a\"b",
             "200 text=\"\\q\"",
@@ -206,7 +213,7 @@ fn a_wrong_option_is_pointed_at() {
             1:5: `429` has no option `retry_after`
             1 | 429 retry_after=5
               |     ^^^^^^^^^^^ did you mean `retry-after`?
-              = expected one of retry-after, retry-after-ms, body, text, json, header.NAME, delay
+              = expected one of retry-after, retry-after-ms, retry-in, code, body, text, json, header.NAME, delay
             1:7: `reset` has no option `at`
             1 | reset at=5
               |       ^^
@@ -218,9 +225,26 @@ fn a_wrong_option_is_pointed_at() {
             1:19: retry-after= stands twice
             1 | 429 retry-after=1 retry-after=2
               |                   ^^^^^^^^^^^
-            1:12: an answer has one body: body=, text= or json=
+            1:12: an answer has one body: body=, text=, json=, or the dialect's with code= and retry-in=
             1 | 200 text=a json=1
               |            ^^^^
+            1:12: an answer has one body: body=, text=, json=, or the dialect's with code= and retry-in=
+            1 | 429 text=a code=b
+              |            ^^^^
+            1:24: an answer has one body: body=, text=, json=, or the dialect's with code= and retry-in=
+            1 | 429 code=b retry-in=1s text=a
+              |                        ^^^^
+            1:5: `code=` words an error, and 200 is none
+            1 | 200 code=b
+              |     ^^^^
+              = expected it at a status of 400 or above
+            1:10: an empty code names nothing
+            1 | 429 code=""
+              |          ^^
+            1:14: `5` is no length of time
+            1 | 429 retry-in=5
+              |              ^
+              = expected 500ms, 30s, 2m or 1h30m
             1:10: this " is never closed
             1 | 200 text="a
               |          ^
@@ -323,8 +347,18 @@ fn status() -> impl Strategy<Value = Deed> {
         any::<String>().prop_map(Body::Raw),
         any::<String>().prop_map(Body::Text),
         any::<String>().prop_map(Body::Json),
+        (option::of("\\PC{1,12}"), length()).prop_map(|(code, wait)| {
+            // One of them is there.
+            let wait = Some(wait).filter(|wait| code.is_none() || wait.as_nanos() % 2 == 0);
+            Body::Worded(Wording { code, wait })
+        }),
     ];
     (200..=999_u16, vec(header, 0..3), body).prop_map(|(status, mut headers, body)| {
+        let status = if matches!(body, Body::Worded(_)) {
+            status.max(400)
+        } else {
+            status
+        };
         headers.dedup_by(|a, b| a.0 == b.0);
         let twice = headers.len() > 2 && headers[0].0 == headers[2].0;
         headers.truncate(if twice { 2 } else { 3 });

@@ -5,10 +5,9 @@
 //! Of a message only the words that a client could decide by are the provider's; the rest says that it is a mock.
 //! GitHub's `x-ratelimit-reset` is a date, and answers here hold none: a script says it where a test needs it.
 
-use super::{Answer, Ask};
+use super::{Answer, Ask, Told};
 use serde_json::{Value, json};
 
-type Scripted<'a> = &'a [(String, String)];
 type Added = Vec<(&'static str, String)>;
 
 /// What an error of one status is called.
@@ -50,11 +49,29 @@ const GROQ_TOKENS_A_SECOND: u64 = GROQ_TOKENS / 60;
 /// GitHub's requests an hour.
 const GITHUB_REQUESTS: u64 = 5_000;
 
+/// The headers of every answer of OpenAI.
+pub(super) fn openai_headers(ask: &Ask<'_>) -> Added {
+    vec![("x-request-id", format!("req_mock_{}_{}", ask.rule, ask.number))]
+}
+
+/// What Azure says before the first chunk of a chat: filters alone, and no choice.
+pub(super) fn azure_preamble() -> Value {
+    let results = filter_results(Filtered::Nothing);
+    json!({
+        "id": "",
+        "object": "",
+        "created": 0,
+        "model": "",
+        "choices": [],
+        "prompt_filter_results": [{ "prompt_index": 0, "content_filter_results": results }],
+    })
+}
+
 /// Azure looks at the key and the version before anything else.
 pub(super) fn azure_refuses(ask: &Ask<'_>) -> Option<Answer> {
     if ask.credential.is_none() {
         let message = "mock: neither an `api-key` nor an `authorization` was sent";
-        return Some(azure_error(401, message, &[]));
+        return Some(azure_error(401, message, Told::NOTHING));
     }
     let has_version = ask
         .query
@@ -105,17 +122,17 @@ fn filter_results(filtered: Filtered) -> Value {
     })
 }
 
-pub(super) fn azure_error(status: u16, message: &str, scripted: Scripted<'_>) -> Answer {
+pub(super) fn azure_error(status: u16, message: &str, told: Told<'_>) -> Answer {
     let name = AZURE_ERRORS.iter().find(|name| name.status == status);
-    let code = name.and_then(|name| name.code).map(str::to_owned);
+    let code = told.code.or(name.and_then(|name| name.code)).map(str::to_owned);
     let code = code.unwrap_or_else(|| status.to_string());
     let mut error = json!({ "code": code, "message": message });
-    match (status, wait_ms(scripted)) {
-        (429, Some(ms)) => {
-            let seconds = ms.div_ceil(1_000);
-            error["message"] = json!(format!("{message}. Please retry after {seconds} seconds."));
-        }
-        (400, _) => {
+    if let Some(ms) = told.body_wait_ms(status) {
+        let seconds = ms.div_ceil(1_000);
+        error["message"] = json!(format!("{message}. Please retry after {seconds} seconds."));
+    }
+    match (status, code.as_str()) {
+        (400, "content_filter") => {
             error["type"] = Value::Null;
             error["param"] = json!("prompt");
             error["status"] = json!(400);
@@ -129,12 +146,12 @@ pub(super) fn azure_error(status: u16, message: &str, scripted: Scripted<'_>) ->
     Answer::json(status, &json!({ "error": error }))
 }
 
-pub(super) fn azure_headers(status: u16, ask: &Ask<'_>, scripted: Scripted<'_>) -> Added {
+pub(super) fn azure_headers(status: u16, ask: &Ask<'_>, told: Told<'_>) -> Added {
     let mut added = vec![
         ("apim-request-id", format!("mock-{}-{}", ask.rule, ask.number)),
         ("x-ms-region", "mock".to_owned()),
     ];
-    match (status, wait_ms(scripted)) {
+    match (status, told.header_wait_ms()) {
         (429, Some(ms)) => {
             added.push(("retry-after", ms.div_ceil(1_000).to_string()));
             added.push(("retry-after-ms", ms.to_string()));
@@ -149,28 +166,28 @@ pub(super) fn azure_headers(status: u16, ask: &Ask<'_>, scripted: Scripted<'_>) 
     added
 }
 
-pub(super) fn groq_error(status: u16, message: &str, scripted: Scripted<'_>) -> Answer {
+pub(super) fn groq_error(status: u16, message: &str, told: Told<'_>) -> Answer {
     let name = GROQ_ERRORS.iter().find(|name| name.status == status);
     let kind = match name {
         Some(name) => name.kind,
         None if status < 500 => Some("invalid_request_error"),
         None => Some("internal_server_error"),
     };
-    let message = match (status, wait_ms(scripted)) {
-        (429, Some(ms)) => format!("{message}. Please try again in {}.", go_duration(ms)),
-        _ => message.to_owned(),
+    let message = match told.body_wait_ms(status) {
+        Some(ms) => format!("{message}. Please try again in {}.", go_duration(ms)),
+        None => message.to_owned(),
     };
     let mut error = json!({ "message": message, "type": kind });
-    if let Some(code) = name.and_then(|name| name.code) {
+    if let Some(code) = told.code.or(name.and_then(|name| name.code)) {
         error["code"] = json!(code);
     }
     Answer::json(status, &json!({ "error": error }))
 }
 
-pub(super) fn groq_headers(status: u16, ask: &Ask<'_>, scripted: Scripted<'_>) -> Added {
+pub(super) fn groq_headers(status: u16, ask: &Ask<'_>, told: Told<'_>) -> Added {
     let mut added = vec![("x-request-id", format!("req_mock_{}_{}", ask.rule, ask.number))];
     let used = ask.number % GROQ_REQUESTS;
-    let (used, full_in_ms) = match (status, wait_ms(scripted)) {
+    let (used, full_in_ms) = match (status, told.header_wait_ms()) {
         (429, Some(ms)) => (GROQ_REQUESTS, ms),
         // A throttle that states nothing leaves nothing to be read.
         (429, None) => return added,
@@ -191,9 +208,9 @@ pub(super) fn groq_headers(status: u16, ask: &Ask<'_>, scripted: Scripted<'_>) -
     added
 }
 
-pub(super) fn github_error(status: u16, as_told: &str, scripted: Scripted<'_>) -> Answer {
-    let exhausted = scripted_value(scripted, "x-ratelimit-remaining") == Some("0");
-    let waits = scripted_value(scripted, "retry-after").is_some();
+pub(super) fn github_error(status: u16, as_told: &str, told: Told<'_>) -> Answer {
+    let exhausted = told.header("x-ratelimit-remaining") == Some("0");
+    let waits = told.header("retry-after").is_some();
     let said = match status {
         401 => "Bad credentials",
         403 | 429 if exhausted => "API rate limit exceeded",
@@ -204,11 +221,14 @@ pub(super) fn github_error(status: u16, as_told: &str, scripted: Scripted<'_>) -
         422 => "Validation Failed",
         _ => "Server Error",
     };
-    let body = json!({
+    let mut body = json!({
         "message": format!("{said} ({as_told})"),
         "documentation_url": "https://docs.github.com/rest",
         "status": status.to_string(),
     });
+    if let Some(code) = told.code {
+        body["errors"] = json!([{ "resource": "Mock", "code": code }]);
+    }
     Answer::json(status, &body)
 }
 
@@ -223,21 +243,8 @@ pub(super) fn github_headers(ask: &Ask<'_>) -> Added {
     ]
 }
 
-/// How long the step says to wait, where it says a number.
-fn wait_ms(scripted: Scripted<'_>) -> Option<u64> {
-    let number = |name| scripted_value(scripted, name).and_then(|value| value.parse::<u64>().ok());
-    number("retry-after-ms").or_else(|| number("retry-after").and_then(|secs| secs.checked_mul(1_000)))
-}
-
-fn scripted_value<'a>(scripted: Scripted<'a>, name: &str) -> Option<&'a str> {
-    let mut named = scripted
-        .iter()
-        .filter(|(given, _)| given.eq_ignore_ascii_case(name));
-    named.next().map(|(_, value)| value.as_str())
-}
-
 /// `2m59.56s`, `7.66s`, `120ms`: how Go prints it.
-fn go_duration(ms: u64) -> String {
+pub(super) fn go_duration(ms: u64) -> String {
     let (hours, minutes, rest) = (ms / 3_600_000, ms / 60_000 % 60, ms % 60_000);
     if ms < 1_000 {
         return format!("{ms}ms");

@@ -232,19 +232,6 @@ async fn a_body_that_json_readers_reject_is_answered_all_the_same() {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_asked_for_and_not_served_says_so() {
-    // Could break if a plain answer were sent to a client that reads events.
-    let mock = Mock::builder().start().await.unwrap();
-    let answer = ask(&mock, "POST", "/v1/chat/completions", r#"{"stream":true}"#).await;
-    assert_eq!(
-        (status(&answer), header(&answer, "x-seawall-fault")),
-        (501, Some("not-served"))
-    );
-    mock.quiet().await;
-    assert_eq!(mock.journal().attempts[0].fault.as_deref(), Some("not-served"));
-}
-
-#[tokio::test]
 async fn an_unmatched_attempt_is_told_the_routes_and_noted() {
     let mock = Mock::start("POST /v1/payments = 200").await.unwrap();
     let answer = ask(&mock, "GET", "/v1/payments", "").await;
@@ -478,9 +465,9 @@ async fn a_dropped_mock_is_a_stopped_one() {
 
 #[tokio::test]
 async fn what_is_wrong_with_a_mock_is_said_before_it_listens() {
-    let error = Mock::start("GET /x = stream").await.unwrap_err();
+    let error = Mock::start("GET /x = goaway").await.unwrap_err();
     assert!(
-        error.to_string().contains("does not serve `stream` yet"),
+        error.to_string().contains("does not serve `goaway` yet"),
         "{error}"
     );
     let taken = Mock::builder().start().await.unwrap();
