@@ -10,11 +10,19 @@ mod latency;
 mod pattern;
 mod position;
 mod profile;
+mod reach;
 mod serve;
+mod store;
 
 pub use latency::Latency;
 pub use pattern::{MethodPattern, PathPattern, Pattern};
 pub use profile::Profile;
+pub use reach::Reach;
+pub use store::{
+    About, DEFAULT_KEY_HEADER, DEFAULT_KEY_TTL, DEFAULT_LIST_LIMIT, Effect, Headers, Idempotency, Job,
+    KEY_BYTES_MAX, LIST_LIMIT_MAX, Object, Page, RESOURCE_NAME_BYTES_MAX, Refusal, STORE_BYTES_MAX, Scope,
+    Shape, Store, Ticket, Unkeyed, Weigh, Work,
+};
 
 use crate::error::{ScriptError, Source, shown};
 use crate::script::{Action, Deed, Reply, Script, Stream, StreamEnd};
@@ -45,6 +53,10 @@ pub struct Rule {
     pub dialect: Dialect,
     /// Whose position in the script it is.
     pub state: State,
+    /// The resource that keeps what its attempts make, by name; `None` keeps nothing.
+    pub resource: Option<String>,
+    /// How it takes idempotency keys; `None` does not look at them.
+    pub idempotency: Option<Idempotency>,
 }
 
 impl Rule {
@@ -84,6 +96,8 @@ impl Rule {
             latency: Latency::None,
             dialect: Dialect::ByPath,
             state: State::Route,
+            resource: None,
+            idempotency: None,
         }
     }
 
