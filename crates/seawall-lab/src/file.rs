@@ -7,6 +7,8 @@
 //! match = "POST /v1/payments"
 //! script = "2x 503, 429 retry-after=5, 200"
 //! state = "header:x-test-id"
+//! resource = "payments"
+//! idempotency = { header = "Idempotency-Key", ttl = "24h" }
 //! [[route]]
 //! match = "POST /v1/chat/completions"
 //! dialect = "openai"
@@ -17,7 +19,8 @@
 
 use crate::error::{ScriptError, Source, shown};
 use crate::plan::{
-    Answers, Latency, Mix, Rule, State, dialect_named, pattern_in, served_action, served_script,
+    Answers, Idempotency, Latency, Mix, RESOURCE_NAME_BYTES_MAX, Rule, Scope, State, Unkeyed, dialect_named,
+    pattern_in, served_action, served_script,
 };
 use crate::script::{Action, Script};
 use seawall_core::time::Duration;
@@ -35,8 +38,18 @@ const MIX_SLACK: u64 = Mix::WHOLE / 500;
 
 const TOP_KEYS: [&str; 3] = ["listen", "seed", "route"];
 const TOP_LATER: [&str; 1] = ["listener"];
-const ROUTE_KEYS: [&str; 6] = ["match", "script", "mix", "latency", "dialect", "state"];
-const ROUTE_LATER: [&str; 3] = ["resource", "idempotency", "limit"];
+const ROUTE_KEYS: [&str; 8] = [
+    "match",
+    "script",
+    "mix",
+    "latency",
+    "dialect",
+    "state",
+    "resource",
+    "idempotency",
+];
+const ROUTE_LATER: [&str; 1] = ["limit"];
+const IDEMPOTENCY_KEYS: [&str; 4] = ["header", "ttl", "scope", "required"];
 
 /// What a mock file says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,6 +172,12 @@ impl<'a> Reader<'a> {
         if let Some(state) = table.get("state") {
             rule.state = self.state(state)?;
         }
+        if let Some(resource) = table.get("resource") {
+            rule.resource = Some(self.resource(resource)?);
+        }
+        if let Some(idempotency) = table.get("idempotency") {
+            rule.idempotency = Some(self.idempotency(idempotency)?);
+        }
         Ok(rule)
     }
 
@@ -241,15 +260,85 @@ impl<'a> Reader<'a> {
 
     fn state(&self, value: &Value<'_>) -> Result<State, ScriptError> {
         let (text, span) = self.string("state", value)?;
-        let header = text
-            .strip_prefix("header:")
-            .filter(|name| !name.is_empty() && !name.contains(char::is_whitespace));
-        match header {
-            Some(name) => Ok(State::Header(name.to_ascii_lowercase())),
+        match header_named(text) {
+            Some(name) => Ok(State::Header(name)),
             None => Err(self
                 .source
                 .error(span, format!("`{}` is no state", shown(text)))
                 .expecting("\"header:NAME\"")),
+        }
+    }
+
+    fn resource(&self, value: &Value<'_>) -> Result<String, ScriptError> {
+        let (text, span) = self.string("resource", value)?;
+        let right = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+        let fits = (1..=RESOURCE_NAME_BYTES_MAX).contains(&text.len()) && text.bytes().all(right);
+        // It stands in the path of the control plane, and in front of every id.
+        fits.then(|| text.to_owned()).ok_or_else(|| {
+            self.source
+                .error(span, format!("`{}` is no name of a resource", shown(text)))
+                .expecting(format!(
+                    "1 to {RESOURCE_NAME_BYTES_MAX} of a-z, A-Z, 0-9, `-`, `_` and `.`, as in \"payments\""
+                ))
+        })
+    }
+
+    fn idempotency(&self, value: &Value<'_>) -> Result<Idempotency, ScriptError> {
+        let Some(table) = value.get_ref().as_table() else {
+            return Err(self
+                .source
+                .error(value.span(), "idempotency is no table")
+                .expecting("idempotency = { header = \"Idempotency-Key\", ttl = \"24h\" }"));
+        };
+        self.keys(table, &IDEMPOTENCY_KEYS, &[], "idempotency")?;
+        let mut idempotency = Idempotency::default();
+        if let Some(header) = table.get("header") {
+            let (name, span) = self.string("header", header)?;
+            if !is_header_name(name) {
+                return Err(self
+                    .source
+                    .error(span, format!("`{}` is no header", shown(name)))
+                    .expecting("a header's name, as in \"Idempotency-Key\""));
+            }
+            idempotency.header = name.to_ascii_lowercase();
+        }
+        if let Some(ttl) = table.get("ttl") {
+            idempotency.ttl = self.length("ttl", ttl)?;
+            if idempotency.ttl.is_zero() {
+                return Err(self
+                    .source
+                    .error(ttl.span(), "a key that is known for no time is none")
+                    .expecting("a length of time above 0, as in \"24h\""));
+            }
+        }
+        if let Some(scope) = table.get("scope") {
+            idempotency.scope = self.scope(scope)?;
+        }
+        if let Some(required) = table.get("required") {
+            idempotency.unkeyed = match required.get_ref().as_bool() {
+                Some(true) => Unkeyed::Refused,
+                Some(false) => Unkeyed::Done,
+                None => {
+                    return Err(self
+                        .source
+                        .error(required.span(), "required is no truth value")
+                        .expecting("true or false"));
+                }
+            };
+        }
+        Ok(idempotency)
+    }
+
+    fn scope(&self, value: &Value<'_>) -> Result<Scope, ScriptError> {
+        let (text, span) = self.string("scope", value)?;
+        match (text, header_named(text)) {
+            ("route", _) => Ok(Scope::Route),
+            (_, Some(name)) => Ok(Scope::Header(name)),
+            (_, None) => Err(self
+                .source
+                .error(span, format!("`{}` is no scope", shown(text)))
+                .near(text, &["route"])
+                .expecting("\"route\" or \"header:NAME\", as in \"header:authorization\"")),
         }
     }
 
@@ -355,6 +444,18 @@ impl<'a> Reader<'a> {
         let error = self.source.error(key.span(), message).near(name, &near);
         Err(error.expecting(format!("one of {}", known.join(", "))))
     }
+}
+
+/// The name in `header:NAME`, in lower case.
+fn header_named(text: &str) -> Option<String> {
+    let name = text.strip_prefix("header:")?;
+    is_header_name(name).then(|| name.to_ascii_lowercase())
+}
+
+/// Whether this can be a header's name (RFC 9110, 5.6.2).
+fn is_header_name(text: &str) -> bool {
+    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(token)
 }
 
 #[expect(

@@ -13,12 +13,13 @@ mod journal;
 mod pace;
 mod score;
 mod socket;
+mod work;
 
 pub use journal::{Attempt, Journal};
 
 use crate::error::ScriptError;
 use crate::file::MockFile;
-use crate::plan::{Plan, Profile, Rule};
+use crate::plan::{Object, Plan, Profile, Rule};
 use journal::Log;
 use pace::{ACCEPT_PAUSE, Pace, moment};
 use seawall::clock::Clock;
@@ -31,6 +32,7 @@ use std::task::Waker;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::Notify;
 use tokio::task::{JoinHandle, JoinSet};
+use work::Books;
 
 /// Where a mock listens when nobody says: any free port of this machine, for this machine only.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:0";
@@ -193,7 +195,12 @@ impl Mock {
         self.shared.log().journal()
     }
 
-    /// Begins every script again and empties the journal.
+    /// What a resource keeps, in the order of making; empty for one that nothing was made in.
+    pub fn resources(&self, name: &str) -> Vec<Arc<Object>> {
+        self.shared.store().page(name, 0, usize::MAX).objects
+    }
+
+    /// Begins every script again, empties the journal, and forgets every object and key.
     pub fn reset(&self) {
         self.shared.reset();
     }
@@ -294,6 +301,8 @@ impl From<ScriptError> for MockError {
 struct Shared {
     pace: Pace,
     plan: Mutex<Plan>,
+    /// Locked after the plan where both are; nothing is locked after it.
+    store: Mutex<Books>,
     log: Mutex<Log>,
     ended: Notify,
 }
@@ -302,6 +311,7 @@ impl Shared {
     fn new(plan: Plan, clock: Option<Arc<dyn Clock>>) -> Self {
         Self {
             plan: Mutex::new(plan),
+            store: Mutex::new(Books::default()),
             log: Mutex::new(Log::default()),
             pace: Pace::start(clock),
             ended: Notify::new(),
@@ -313,12 +323,20 @@ impl Shared {
         self.plan.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn store(&self) -> MutexGuard<'_, Books> {
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn log(&self) -> MutexGuard<'_, Log> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn reset(&self) {
-        self.plan().reset();
+        // Held over both: an attempt between the two would find its key without its step, or the other way round.
+        let mut plan = self.plan();
+        plan.reset();
+        self.store().clear();
+        drop(plan);
         self.log().clear();
     }
 }

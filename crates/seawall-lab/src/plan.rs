@@ -101,6 +101,11 @@ impl Rule {
         }
     }
 
+    /// Whether its attempts' work leaves anything behind: an object, or a key and its answer.
+    pub fn keeps(&self) -> bool {
+        self.resource.is_some() || self.idempotency.is_some()
+    }
+
     /// The rule that answers everything, at once and well: what a mock does that was told nothing.
     pub fn plain() -> Self {
         Self::new(Pattern::any(), Answers::Plain)
@@ -304,6 +309,11 @@ impl Plan {
             .position(|part| part.rule.pattern.matches(method, path))
     }
 
+    /// The first rule to whose resource a path belongs ([`Rule::implies`]), by its place. Asked where none matches.
+    pub fn implied(&self, path: &str) -> Option<usize> {
+        self.parts.iter().position(|part| part.rule.implies(path))
+    }
+
     /// The rule at this place, and what it is called.
     pub fn rule(&self, place: usize) -> (&Arc<Rule>, &Arc<str>) {
         let part = &self.parts[place];
@@ -418,6 +428,16 @@ pub struct Turn {
 }
 
 impl Turn {
+    /// The turn of an attempt that a rule only implies: answered at once and well, and no position moves.
+    pub fn implied(rule: &Arc<Rule>) -> Self {
+        Self {
+            number: 0,
+            rule: Arc::clone(rule),
+            choice: Choice::Plain,
+            latency: Duration::ZERO,
+        }
+    }
+
     /// The action that it meets, where there is one.
     pub fn action(&self) -> Option<&Action> {
         match (self.choice, &self.rule.answers) {
@@ -432,17 +452,25 @@ impl Turn {
         if self.choice == Choice::Stop {
             return Some(Cow::Borrowed("stop"));
         }
-        let action = self.action()?;
-        match &action.deed {
-            Deed::Status(Reply { status: ..400, .. })
-            | Deed::Stream(Stream {
-                then: StreamEnd::Done,
-                ..
-            }) => (!action.delay.is_zero()).then_some(Cow::Borrowed("delay")),
-            // Which of its ends is the fault.
-            Deed::Stream(stream) => Some(Cow::Owned(format!("stream then={}", stream.then.name()))),
-            deed => Some(Cow::Owned(deed.name())),
-        }
+        self.action().and_then(fault_of)
+    }
+}
+
+fn fault_of(action: &Action) -> Option<Cow<'static, str>> {
+    match &action.deed {
+        Deed::Status(Reply { status: ..400, .. })
+        | Deed::Stream(Stream {
+            then: StreamEnd::Done,
+            ..
+        }) => (!action.delay.is_zero()).then_some(Cow::Borrowed("delay")),
+        // Which of its ends is the fault.
+        Deed::Stream(stream) => Some(Cow::Owned(format!("stream then={}", stream.then.name()))),
+        Deed::Apply(then) => match (&then.deed, fault_of(then)) {
+            // Done and answered is no fault, and late no other one.
+            (Deed::Status(reply), fault) if reply.status < 400 => fault,
+            (_, fault) => fault.map(|fault| Cow::Owned(format!("apply then {fault}"))),
+        },
+        deed => Some(Cow::Owned(deed.name())),
     }
 }
 

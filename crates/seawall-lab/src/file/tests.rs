@@ -27,6 +27,8 @@ match = "POST /v1/payments"
 script = "2x 503, 429 retry-after=5, 200"
 state = "header:X-Test-Id"
 latency = "15s"
+resource = "payments"
+idempotency = { header = "X-Key", ttl = "1h", scope = "header:Authorization", required = true }
 [[route]]
 match = "POST /v1/chat/completions"
 mix = { "200" = 0.90, "503" = 0.05, "hang" = 0.02, "truncate at=50%" = 0.02, reset = 0.01 }
@@ -68,6 +70,15 @@ latency = { uniform = ["1s", "2s"] }
         ("truncate at=50%", 2),
     ];
     assert_eq!(shares, expected.map(|(action, share)| (action.to_owned(), share)));
+    let idempotency = Idempotency {
+        header: "x-key".to_owned(),
+        ttl: Duration::from_secs(3_600),
+        scope: Scope::Header("authorization".to_owned()),
+        unkeyed: Unkeyed::Refused,
+    };
+    assert_eq!(payments.resource.as_deref(), Some("payments"));
+    assert_eq!(payments.idempotency, Some(idempotency));
+    assert_eq!((&chat.resource, &chat.idempotency), (&None, &None));
     assert_eq!((&rest.answers, &rest.pattern), (&Answers::Plain, &Pattern::any()));
 }
 
@@ -134,7 +145,7 @@ fn an_unknown_key_is_never_ignored() {
             mock.toml:3:1: a route has no key `scripts`
             3 | scripts = "200"
               | ^^^^^^^ did you mean `script`?
-              = expected one of match, script, mix, latency, dialect, state
+              = expected one of match, script, mix, latency, dialect, state, resource, idempotency
             mock.toml:3:25: a latency has no key `p90`
             3 | latency = { p50 = "1s", p90 = "2s" }
               |                         ^^^ did you mean `p50`?
@@ -149,8 +160,8 @@ fn what_is_not_served_yet_is_said_at_load() {
     check(
         &[
             "[listener]\nscript = \"2x refuse, accept\"\n",
-            "[[route]]\nmatch = \"GET /x\"\nresource = \"payments\"\n",
-            "[[route]]\nmatch = \"GET /x\"\nscript = \"503, apply then reset, 200\"\n",
+            "[[route]]\nmatch = \"GET /x\"\nlimit = { rpm = 60 }\n",
+            "[[route]]\nmatch = \"GET /x\"\nscript = \"503, apply then goaway, 200\"\n",
             "[[route]]\nmatch = \"GET /x\"\nmix = { \"200\" = 0.9, \"goaway\" = 0.1 }\n",
         ],
         expect![[r#"
@@ -158,13 +169,13 @@ fn what_is_not_served_yet_is_said_at_load() {
             1 | [listener]
               |  ^^^^^^^^
               = expected one of listen, seed, route
-            mock.toml:3:1: this mock does not serve `resource` yet
-            3 | resource = "payments"
-              | ^^^^^^^^
-              = expected one of match, script, mix, latency, dialect, state
-            mock.toml:3:16: this mock does not serve `apply` yet
-            3 | script = "503, apply then reset, 200"
-              |                ^^^^^^^^^^^^^^^^
+            mock.toml:3:1: this mock does not serve `limit` yet
+            3 | limit = { rpm = 60 }
+              | ^^^^^
+              = expected one of match, script, mix, latency, dialect, state, resource, idempotency
+            mock.toml:3:16: this mock does not serve `goaway` yet
+            3 | script = "503, apply then goaway, 200"
+              |                ^^^^^^^^^^^^^^^^^
               = expected another action
             mock.toml:3:23: this mock does not serve `goaway` yet
             3 | mix = { "200" = 0.9, "goaway" = 0.1 }
@@ -172,7 +183,7 @@ fn what_is_not_served_yet_is_said_at_load() {
               = expected another action
         "#]],
     );
-    let later = ["goaway", "rst-stream", "apply then 200"];
+    let later = ["goaway", "rst-stream"];
     for action in later {
         let error = Rule::parse(&format!("GET /x = 200, {action}")).expect_err(action);
         assert!(error.message().ends_with("yet"), "{action}: {error}");
@@ -194,6 +205,13 @@ fn a_wrong_value_is_pointed_at() {
             "[[route]]\nmatch = \"GET /x\"\nlatency = { p50 = \"2s\", p99 = \"1s\" }\n",
             "[[route]]\nmatch = \"GET /x\"\ndialect = \"openia\"\n",
             "[[route]]\nmatch = \"GET /x\"\nstate = \"cookie\"\n",
+            "[[route]]\nmatch = \"GET /x\"\nresource = \"my payments\"\n",
+            "[[route]]\nmatch = \"GET /x\"\nidempotency = true\n",
+            "[[route]]\nmatch = \"GET /x\"\nidempotency = { heder = \"x\" }\n",
+            "[[route]]\nmatch = \"GET /x\"\nidempotency = { header = \"a b\" }\n",
+            "[[route]]\nmatch = \"GET /x\"\nidempotency = { ttl = \"0s\" }\n",
+            "[[route]]\nmatch = \"GET /x\"\nidempotency = { scope = \"routes\" }\n",
+            "[[route]]\nmatch = \"GET /x\"\nidempotency = { required = \"yes\" }\n",
             "seed = 1\nseed = 2\n",
             "seed = \n",
         ],
@@ -241,6 +259,34 @@ fn a_wrong_value_is_pointed_at() {
             3 | state = "cookie"
               |         ^^^^^^^^
               = expected "header:NAME"
+            mock.toml:3:12: `my payments` is no name of a resource
+            3 | resource = "my payments"
+              |            ^^^^^^^^^^^^^
+              = expected 1 to 64 of a-z, A-Z, 0-9, `-`, `_` and `.`, as in "payments"
+            mock.toml:3:15: idempotency is no table
+            3 | idempotency = true
+              |               ^^^^
+              = expected idempotency = { header = "Idempotency-Key", ttl = "24h" }
+            mock.toml:3:17: idempotency has no key `heder`
+            3 | idempotency = { heder = "x" }
+              |                 ^^^^^ did you mean `header`?
+              = expected one of header, ttl, scope, required
+            mock.toml:3:26: `a b` is no header
+            3 | idempotency = { header = "a b" }
+              |                          ^^^^^
+              = expected a header's name, as in "Idempotency-Key"
+            mock.toml:3:23: a key that is known for no time is none
+            3 | idempotency = { ttl = "0s" }
+              |                       ^^^^
+              = expected a length of time above 0, as in "24h"
+            mock.toml:3:25: `routes` is no scope
+            3 | idempotency = { scope = "routes" }
+              |                         ^^^^^^^^ did you mean `route`?
+              = expected "route" or "header:NAME", as in "header:authorization"
+            mock.toml:3:28: required is no truth value
+            3 | idempotency = { required = "yes" }
+              |                            ^^^^^
+              = expected true or false
             mock.toml:2:1: duplicate key
             2 | seed = 2
               | ^^^^
@@ -269,5 +315,7 @@ fn the_schema_has_every_key_of_a_mock_file_and_no_other() {
     assert_eq!(names(&schema["properties"]), sorted(&TOP_KEYS));
     assert_eq!(names(route), sorted(&ROUTE_KEYS));
     let dialects: Vec<&str> = Dialect::NAMED.iter().map(|dialect| dialect.name()).collect();
+    let idempotency = &route["idempotency"]["properties"];
+    assert_eq!(names(idempotency), sorted(&IDEMPOTENCY_KEYS));
     assert_eq!(route["dialect"]["enum"], serde_json::json!(dialects));
 }

@@ -3,12 +3,18 @@
 use super::Shared;
 use super::dialect::{Answer, refusal};
 use super::journal::{Attempt, Journal};
-use crate::plan::{Answers, Latency, State};
+use crate::plan::{Answers, Idempotency, Latency, STORE_BYTES_MAX, Scope, State, Unkeyed};
 use seawall_core::time::Instant;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// Where the control plane begins. No route matches below it, and it is in no journal.
 const PREFIX: &str = "/__seawall/";
+/// Where the resources stand below it, each by its name.
+const RESOURCES: &str = "resources/";
+/// The most objects that one answer holds.
+const OBJECTS_SHOWN_MAX: usize = 1_000;
+const SINCE_ONLY: &str = "this takes one parameter, since=N";
 /// The most script positions that `routes` shows of one rule.
 const POSITIONS_SHOWN_MAX: usize = 100;
 
@@ -27,19 +33,23 @@ pub(super) fn answer(shared: &Shared, method: &str, target: &str) -> Answer {
                 let copy = shared.log().journal_since(since);
                 Answer::json(200, &journal(&copy))
             }
-            None => refusal(400, "journal takes one parameter, since=N"),
+            None => refusal(400, SINCE_ONLY),
         },
+        ("GET", "resources") => Answer::json(200, &resources(shared)),
+        ("GET", name) if name.starts_with(RESOURCES) => resource(shared, &name[RESOURCES.len()..], query),
         ("GET", "routes") => Answer::json(200, &routes(shared)),
         ("POST", "reset") => {
             shared.reset();
             Answer::json(200, &json!({ "reset": true }))
         }
-        (_, "journal" | "routes") => refusal(405, "this is read with GET"),
+        (_, "journal" | "routes" | "resources") => refusal(405, "this is read with GET"),
         (_, "reset") => refusal(405, "this is done with POST"),
-        (_, name) if name == "verify" || name == "clock" || name.starts_with("resources") => {
-            refusal(501, "this mock does not serve that yet")
-        }
-        (_, _) => refusal(404, "the control plane knows journal, routes and reset"),
+        (_, name) if name.starts_with(RESOURCES) => refusal(405, "this is read with GET"),
+        (_, name) if name == "verify" || name == "clock" => refusal(501, "this mock does not serve that yet"),
+        (_, _) => refusal(
+            404,
+            "the control plane knows journal, routes, resources and reset",
+        ),
     }
 }
 
@@ -48,6 +58,64 @@ fn since(query: &str) -> Option<u64> {
         "" => Some(0),
         query => query.strip_prefix("since=")?.parse().ok(),
     }
+}
+
+/// Every resource by name, those included that nothing was made in yet.
+fn resources(shared: &Shared) -> Value {
+    let names = resource_names(shared);
+    let store = shared.store();
+    let resources = names
+        .iter()
+        .map(|name| json!({ "name": name, "count": store.count(name), "made": store.made(name) }));
+    json!({
+        "resources": resources.collect::<Vec<_>>(),
+        "keys": { "known": store.keys(), "in_flight": store.keys_in_flight() },
+        "bytes": store.bytes(),
+        "bytes_max": STORE_BYTES_MAX,
+    })
+}
+
+fn resource(shared: &Shared, name: &str, query: &str) -> Answer {
+    let Some(since) = since(query) else {
+        return refusal(400, SINCE_ONLY);
+    };
+    let names = resource_names(shared);
+    if !names.contains(name) {
+        let known: Vec<&str> = names.iter().map(String::as_str).collect();
+        let known = if known.is_empty() {
+            "none".to_owned()
+        } else {
+            known.join(", ")
+        };
+        return refusal(
+            404,
+            &format!("no route of this mock keeps that; it keeps: {known}"),
+        );
+    }
+    let (count, made, page) = {
+        let store = shared.store();
+        let page = store.page(name, since, OBJECTS_SHOWN_MAX);
+        (store.count(name), store.made(name), page)
+    };
+    let items: Vec<String> = page.objects.iter().map(|object| object.to_json()).collect();
+    // Written by hand: objects keep the bytes that they came with.
+    let text = format!(
+        "{{\"name\":{},\"count\":{count},\"made\":{made},\"next\":{},\"items\":[{}]}}",
+        Value::from(name),
+        page.next.map_or(Value::Null, Value::from),
+        items.join(",")
+    );
+    Answer {
+        body: text.into_bytes(),
+        ..Answer::json(200, &Value::Null)
+    }
+}
+
+fn resource_names(shared: &Shared) -> BTreeSet<String> {
+    let plan = shared.plan();
+    let mut names: BTreeSet<String> = plan.rules().filter_map(|rule| rule.resource.clone()).collect();
+    names.extend(shared.store().resources().map(str::to_owned));
+    names
 }
 
 fn journal(journal: &Journal) -> Value {
@@ -66,6 +134,8 @@ fn entry(attempt: &Attempt) -> Value {
         "status": attempt.status,
         "fault": attempt.fault,
         "key": attempt.key,
+        "work": attempt.work,
+        "object": attempt.object,
         "retry_count": attempt.retry_count,
         "at_ms": ms(attempt.at),
         "answered_ms": attempt.answered.map(ms),
@@ -107,11 +177,25 @@ fn routes(shared: &Shared) -> Value {
                 State::Route => Value::Null,
                 State::Header(name) => Value::from(format!("header:{name}")),
             },
+            "resource": rule.resource,
+            "idempotency": rule.idempotency.as_ref().map(idempotency),
             "attempts": plan.attempts(place),
             "steps": positions,
         })
     });
     json!({ "routes": routes.collect::<Vec<_>>() })
+}
+
+fn idempotency(keys: &Idempotency) -> Value {
+    json!({
+        "header": keys.header,
+        "ttl": keys.ttl.to_string(),
+        "scope": match &keys.scope {
+            Scope::Route => "route".to_owned(),
+            Scope::Header(name) => format!("header:{name}"),
+        },
+        "required": keys.unkeyed == Unkeyed::Refused,
+    })
 }
 
 fn latency(latency: Latency) -> Value {

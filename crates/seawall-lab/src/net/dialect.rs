@@ -260,20 +260,36 @@ pub(super) fn refusal_of(dialect: Dialect, ask: &Ask<'_>) -> Option<Answer> {
 
 /// An error of this status; `told` is what its step says of it.
 pub(super) fn error(dialect: Dialect, status: u16, ask: &Ask<'_>, told: Told<'_>) -> Answer {
-    let as_told = format!("mock: {status}, as the script says");
+    let message = match dialect {
+        Dialect::Generic | Dialect::ByPath => format!("the mock answers {status}, as it was told"),
+        Dialect::OpenAi
+        | Dialect::Anthropic
+        | Dialect::Gemini
+        | Dialect::Azure
+        | Dialect::Groq
+        | Dialect::Stripe
+        | Dialect::GitHub => format!("mock: {status}, as the script says"),
+    };
+    error_saying(dialect, status, &message, ask, told)
+}
+
+/// An error of this status, in these words.
+pub(super) fn error_saying(
+    dialect: Dialect,
+    status: u16,
+    message: &str,
+    ask: &Ask<'_>,
+    told: Told<'_>,
+) -> Answer {
     let mut answer = match dialect {
-        Dialect::Generic | Dialect::ByPath => plain::error(
-            status,
-            &format!("the mock answers {status}, as it was told"),
-            told,
-        ),
-        Dialect::OpenAi => openai::error(status, &as_told, told),
-        Dialect::Anthropic => anthropic::error(status, &as_told, ask, told),
-        Dialect::Gemini => gemini::error(status, &as_told, ask, told),
-        Dialect::Azure => providers::azure_error(status, &as_told, told),
-        Dialect::Groq => providers::groq_error(status, &as_told, told),
-        Dialect::Stripe => stripe::error(status, &as_told, ask, told),
-        Dialect::GitHub => providers::github_error(status, &as_told, told),
+        Dialect::Generic | Dialect::ByPath => plain::error(status, message, told),
+        Dialect::OpenAi => openai::error(status, message, told),
+        Dialect::Anthropic => anthropic::error(status, message, ask, told),
+        Dialect::Gemini => gemini::error(status, message, ask, told),
+        Dialect::Azure => providers::azure_error(status, message, told),
+        Dialect::Groq => providers::groq_error(status, message, told),
+        Dialect::Stripe => stripe::error(status, message, ask, told),
+        Dialect::GitHub => providers::github_error(status, message, told),
     };
     answer.headers = headers(dialect, status, ask, told);
     answer

@@ -7,8 +7,9 @@
 use super::Shared;
 use super::dialect::{self, Ask};
 use super::journal::{Attempt, Outcome, kept};
-use super::score::{self, Performer, Score};
-use crate::plan::{Dialect, State, StateFull, Turn};
+use super::score::{self, Good, Performer, Score};
+use super::work::{self, Worked};
+use crate::plan::{Dialect, Reach, Rule, State, StateFull, Ticket, Turn};
 use seawall_core::time::Instant;
 use std::borrow::Cow;
 
@@ -54,6 +55,8 @@ pub(super) struct Exchange<'s> {
     shared: &'s Shared,
     number: u64,
     outcome: Outcome,
+    /// Its key is in flight until this is handed back.
+    ticket: Option<Ticket>,
 }
 
 impl<'s> Exchange<'s> {
@@ -82,6 +85,7 @@ impl<'s> Exchange<'s> {
                 bytes_in,
                 ..Outcome::default()
             },
+            ticket: None,
         }
     }
 
@@ -94,7 +98,8 @@ impl<'s> Exchange<'s> {
     pub(super) fn decide(&mut self, request: &Request, body: &[u8], performer: Performer) -> Score {
         let (method, path) = (request.method.as_str(), request.path());
         let mut plan = self.shared.plan();
-        let Some(place) = plan.matching(method, path) else {
+        let matched = plan.matching(method, path);
+        let Some(place) = matched.or_else(|| plan.implied(path)) else {
             let known: Vec<String> = plan
                 .rules()
                 .take(20)
@@ -110,9 +115,14 @@ impl<'s> Exchange<'s> {
             State::Route => &[][..],
             State::Header(name) => request.header(name).unwrap_or_default(),
         };
-        let turn = plan.turn(self.shared.pace.now(), place, state);
-        drop(plan);
-        self.outcome.route = Some(name);
+        let now = self.shared.pace.now();
+        let turn = match matched {
+            Some(place) => {
+                self.outcome.route = Some(name);
+                plan.turn(now, place, state)
+            }
+            None => Ok(Turn::implied(&rule)),
+        };
         let turn = match turn {
             Ok(turn) => turn,
             Err(StateFull) => {
@@ -137,20 +147,62 @@ impl<'s> Exchange<'s> {
             rule: place,
             number: turn.number,
         };
-        self.compose(&turn, rule.dialect.at(path), &ask, performer)
+        let dialect = rule.dialect.at(path);
+        let worked = (rule.keeps() && Reach::of(&turn) == Reach::Work)
+            // Still under the plan's lock: work is done in the order of the turns.
+            .then(|| work::work(&mut self.shared.store(), now, &turn, dialect, &ask, request));
+        drop(plan);
+        match worked {
+            None => self.compose(&turn, dialect, &ask, performer, Good::Dialect),
+            Some(worked) => {
+                self.note(&rule, request, &worked);
+                self.ticket = worked.ticket;
+                let ask = Ask {
+                    number: worked.number,
+                    ..ask
+                };
+                self.compose(&turn, dialect, &ask, performer, Good::Of(&worked.answer))
+            }
+        }
     }
 
-    fn compose(&mut self, turn: &Turn, dialect: Dialect, ask: &Ask<'_>, performer: Performer) -> Score {
+    fn note(&mut self, rule: &Rule, request: &Request, worked: &Worked) {
+        self.outcome.work = Some(worked.word);
+        self.outcome.object.clone_from(&worked.object);
+        let key = rule
+            .idempotency
+            .as_ref()
+            .and_then(|keys| request.header(&keys.header));
+        self.outcome.key = key.map(kept);
+    }
+
+    fn compose(
+        &mut self,
+        turn: &Turn,
+        dialect: Dialect,
+        ask: &Ask<'_>,
+        performer: Performer,
+        good: Good<'_>,
+    ) -> Score {
         self.outcome.fault = turn.fault();
-        let score = score::compose(turn, dialect, ask, performer);
+        let score = score::compose(turn, dialect, ask, performer, good);
         if score.fault() == Some(dialect::NOT_SERVED) {
             self.outcome.fault = Some(Cow::Borrowed(dialect::NOT_SERVED));
         }
         score
     }
 
+    /// Its delays are over: whatever is sent now, or not, its key's answer stands and may be replayed. Before the first
+    /// byte, so that a client that has its answer never finds its own key in flight.
+    pub(super) fn settle(&mut self) {
+        if let Some(ticket) = self.ticket.take() {
+            self.shared.store().finished(ticket);
+        }
+    }
+
     /// The first byte of the answer is about to be sent.
     pub(super) fn answering(&mut self, status: Option<u16>) {
+        self.settle();
         self.outcome.status = status;
         self.outcome.answered.get_or_insert(self.shared.pace.now());
     }
@@ -173,6 +225,7 @@ impl<'s> Exchange<'s> {
 
 impl Drop for Exchange<'_> {
     fn drop(&mut self) {
+        self.settle();
         let outcome = std::mem::take(&mut self.outcome);
         self.shared
             .log()
@@ -194,6 +247,8 @@ pub(super) fn unread(connection: u64, on_connection: u64, at: Instant) -> Attemp
         retry_count: None,
         status: None,
         fault: None,
+        work: None,
+        object: None,
         at,
         answered: None,
         ended: None,

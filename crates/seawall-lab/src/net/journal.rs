@@ -46,6 +46,13 @@ pub struct Attempt {
     pub status: Option<u16>,
     /// The fault that was injected, by its name in scripts; `delay` for an answer that was only late.
     pub fault: Option<Cow<'static, str>>,
+    /// What the attempt did where its route keeps something: `created`, `read`, `listed`, `changed`, `removed`, `done`
+    /// (a keyed answer without a resource), `replayed`, `missing`, `not-allowed`, `declined`, or why it was refused:
+    /// `key-reused`, `key-in-flight`, `key-missing`, `key-empty`, `key-too-long`, `bad-query`, `store-full`. `None` where
+    /// it did not get to any work.
+    pub work: Option<&'static str>,
+    /// The id of the object that it created, read, changed or removed.
+    pub object: Option<String>,
     /// When the head was read.
     pub at: Instant,
     /// When the first byte of the answer was sent.
@@ -71,6 +78,10 @@ impl Attempt {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outcome {
     pub(super) route: Option<Arc<str>>,
+    /// The key, where the route has a header of its own for it.
+    pub(super) key: Option<String>,
+    pub(super) work: Option<&'static str>,
+    pub(super) object: Option<String>,
     pub(super) status: Option<u16>,
     pub(super) answered: Option<Instant>,
     pub(super) client_left: Option<Instant>,
@@ -139,6 +150,9 @@ impl Log {
         attempt.ended = Some(now);
         attempt.route = outcome.route;
         attempt.fault = outcome.fault;
+        attempt.key = outcome.key.or(attempt.key.take());
+        attempt.work = outcome.work;
+        attempt.object = outcome.object;
     }
 
     /// Forgets every attempt.

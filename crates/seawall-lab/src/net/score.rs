@@ -19,6 +19,7 @@
 //! | `half-close` | whole | its length | none | FIN, and goes on reading |
 //! | `slow-headers` | piece by piece | its length | whole | done |
 //! | `bad-gzip` | whole, says gzip | its length | no gzip | done |
+//! | `apply then ...` | as the action that follows | | | |
 //!
 //! A body is padded with spaces where a fault asks for more bytes than it has: it is always cut short of its end.
 
@@ -156,21 +157,62 @@ impl Pieces {
     }
 }
 
+/// What a good answer says.
+#[derive(Clone, Copy)]
+pub(super) enum Good<'a> {
+    /// What the dialect answers.
+    Dialect,
+    /// This, whatever a step says of a good answer: the work's own answer, made now or before, or why it is not done.
+    Of(&'a Answer),
+}
+
 /// Puts down what this turn sends.
-pub(super) fn compose(turn: &Turn, dialect: Dialect, ask: &Ask<'_>, performer: Performer) -> Score {
+pub(super) fn compose(
+    turn: &Turn,
+    dialect: Dialect,
+    ask: &Ask<'_>,
+    performer: Performer,
+    good: Good<'_>,
+) -> Score {
     let composer = Composer {
         turn,
         dialect,
         ask,
         performer,
+        good,
     };
     let (mut score, delay) = match (turn.choice, turn.action()) {
         (Choice::Stop, _) => (Score::silent(Ending::Close), Duration::ZERO),
         (_, None) => (composer.good(), turn.latency),
-        (_, Some(action)) => (composer.action(action), turn.latency.plus(action.delay)),
+        (_, Some(action)) => (composer.action(action), turn.latency.plus(delay_of(action))),
     };
     score.delay = delay;
     score
+}
+
+/// What this turn's good answer is, where its work comes to `base`: with the status, the headers and the body that a
+/// step gives to it.
+pub(super) fn good_answer(turn: &Turn, dialect: Dialect, ask: &Ask<'_>, base: Answer) -> Answer {
+    let composer = Composer {
+        turn,
+        dialect,
+        ask,
+        performer: Performer::Http1,
+        good: Good::Of(&base),
+    };
+    match turn.action().map(|action| &action.deed) {
+        Some(Deed::Status(reply)) => composer.reply(reply),
+        Some(_) | None => base,
+    }
+}
+
+fn delay_of(action: &Action) -> Duration {
+    let then = if let Deed::Apply(then) = &action.deed {
+        then.delay
+    } else {
+        Duration::ZERO
+    };
+    action.delay.plus(then)
 }
 
 struct Composer<'a> {
@@ -178,6 +220,7 @@ struct Composer<'a> {
     dialect: Dialect,
     ask: &'a Ask<'a>,
     performer: Performer,
+    good: Good<'a>,
 }
 
 impl Composer<'_> {
@@ -196,8 +239,12 @@ impl Composer<'_> {
                 }
                 score
             }
-            Deed::Status(reply) => Score::whole(self.reply(reply)),
             Deed::Stream(stream) => self.stream(*stream),
+            Deed::Status(reply) => Score::whole(match self.good {
+                Good::Of(answer) if reply.status < 300 => answer.clone(),
+                Good::Of(_) | Good::Dialect => self.reply(reply),
+            }),
+            Deed::Apply(then) => self.action(then),
             Deed::ErrorIn200 => {
                 let mut answer = dialect::error(self.dialect, 500, self.ask, Told::NOTHING);
                 answer.status = 200;
@@ -235,7 +282,7 @@ impl Composer<'_> {
                     ..Score::whole(self.plain())
                 },
             },
-            Deed::Apply(_) | Deed::Goaway | Deed::RstStream => self.lacks(&action.deed.name()),
+            Deed::Goaway | Deed::RstStream => self.lacks(&action.deed.name()),
         })
     }
 
@@ -251,12 +298,15 @@ impl Composer<'_> {
     }
 
     fn plain(&self) -> Answer {
-        dialect::answer(self.dialect, self.ask)
+        match self.good {
+            Good::Dialect => dialect::answer(self.dialect, self.ask),
+            Good::Of(answer) => answer.clone(),
+        }
     }
 
     /// A good answer as it is wanted.
     fn good(&self) -> Score {
-        match dialect::wanted(self.dialect, self.ask) {
+        match self.wanted() {
             Wanted::Stream => self.stream(Stream {
                 events: None,
                 gap: Duration::ZERO,
@@ -268,9 +318,15 @@ impl Composer<'_> {
 
     /// Whether a scripted reply is the dialect's own good answer, to a request that wants events.
     fn is_streamed(&self, reply: &Reply) -> bool {
-        reply.body == Scripted::Dialect
-            && reply.status < 300
-            && dialect::wanted(self.dialect, self.ask) == Wanted::Stream
+        reply.body == Scripted::Dialect && reply.status < 300 && self.wanted() == Wanted::Stream
+    }
+
+    /// What was made is answered whole, whatever else the path speaks.
+    fn wanted(&self) -> Wanted {
+        match self.good {
+            Good::Dialect => dialect::wanted(self.dialect, self.ask),
+            Good::Of(_) => Wanted::Whole,
+        }
     }
 
     /// The dialect's events, one after the other, whether or not they are wanted.

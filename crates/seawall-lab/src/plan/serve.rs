@@ -36,7 +36,8 @@ pub(crate) fn check_action(
         | Deed::SlowHeaders
         | Deed::BadGzip
         | Deed::Stream(_) => Ok(()),
-        Deed::Apply(_) | Deed::Goaway | Deed::RstStream => {
+        Deed::Apply(then) => check_action(source, then, span),
+        Deed::Goaway | Deed::RstStream => {
             let message = format!("this mock does not serve `{}` yet", action.deed.name());
             let right = "another action";
             Err(source.error(span, message).expecting(right))

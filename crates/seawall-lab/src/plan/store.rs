@@ -28,6 +28,7 @@
 //!     query: "",
 //!     headers,
 //!     body: br#"{"amount":5}"#,
+//!     reading: None,
 //! };
 //! let mut store: Store<String> = Store::default();
 //! let first = store.work(Instant::START, &job, |effect| Ok(effect.to_json().unwrap_or_default()));
@@ -150,6 +151,9 @@ pub struct Job<'a> {
     pub headers: Headers<'a>,
     /// Its body, whole.
     pub body: &'a [u8],
+    /// The body as its dialect reads it: JSON with what the dialect adds. An object is made of this, and changed by those
+    /// of its fields that the body names. `None` takes the body as it is.
+    pub reading: Option<&'a [u8]>,
 }
 
 /// What an attempt did, or would do.
@@ -184,17 +188,27 @@ impl Effect {
         }
     }
 
-    /// The object that this made.
-    pub fn created(&self) -> Option<&Arc<Object>> {
+    /// The one object that this is about.
+    pub fn object(&self) -> Option<&Arc<Object>> {
         match self {
-            Self::Created(object) => Some(object),
-            Self::Nothing
-            | Self::Read(_)
-            | Self::Listed(_)
-            | Self::Changed(_)
-            | Self::Removed(_)
-            | Self::Missing
-            | Self::NotAllowed => None,
+            Self::Created(object) | Self::Read(object) | Self::Changed(object) | Self::Removed(object) => {
+                Some(object)
+            }
+            Self::Nothing | Self::Listed(_) | Self::Missing | Self::NotAllowed => None,
+        }
+    }
+
+    /// The word for it in journals.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Nothing => "done",
+            Self::Created(_) => "created",
+            Self::Read(_) => "read",
+            Self::Listed(_) => "listed",
+            Self::Changed(_) => "changed",
+            Self::Removed(_) => "removed",
+            Self::Missing => "missing",
+            Self::NotAllowed => "not-allowed",
         }
     }
 }
@@ -215,7 +229,12 @@ pub enum Work<A> {
     /// It was done before; this is the answer that it got then. Nothing was done now.
     Replayed(A),
     /// The one who makes the answers refused it. Nothing was done, and its key is free.
-    Declined(A),
+    Declined {
+        /// What it gets.
+        answer: A,
+        /// What would have been done.
+        effect: Effect,
+    },
     /// The store refused it. Nothing was done.
     Refused(Refusal),
 }
@@ -398,7 +417,7 @@ impl<A: Clone + Weigh> Store<A> {
         };
         let answer = match answer(&effect) {
             Ok(answer) => answer,
-            Err(answer) => return Work::Declined(answer),
+            Err(answer) => return Work::Declined { answer, effect },
         };
         match self.keep(now, job, &effect, keyed, &answer) {
             Ok(ticket) => Work::Done {
@@ -539,10 +558,21 @@ impl<A: Clone + Weigh> Store<A> {
         };
         let none = Collection::default();
         let kept = self.collections.get(resource).unwrap_or(&none);
-        let fields = || fields::of_body(job.body, (job.headers)("content-type"));
-        let made = |id: String| Arc::new(Object::made(id, &job.shape, fields()));
+        let body = || fields::of_body(job.body, (job.headers)("content-type"));
+        let made = |id: String| {
+            let fields = job
+                .reading
+                .map_or_else(body, |reading| fields::of_body(reading, None));
+            Arc::new(Object::made(id, &job.shape, fields))
+        };
         let found = |id: &str| kept.get(id).cloned();
-        let changed = |object: Arc<Object>| Effect::Changed(Arc::new(Object::clone(&object).with(fields())));
+        let changed = |object: Arc<Object>| {
+            let fields = match job.reading {
+                Some(reading) => fields::named_in(fields::of_body(reading, None), &body()),
+                None => body(),
+            };
+            Effect::Changed(Arc::new(Object::clone(&object).with(fields)))
+        };
         let matched = job.rule.pattern.matches(job.method, job.path);
         Ok(match (job.method, place(job.rule, job.path)) {
             ("GET" | "HEAD", Place::Collection) => Effect::Listed(list(kept, job.query)?),

@@ -62,6 +62,7 @@ impl Player<'_> {
         if self.wire.wait(score.delay).await == Waited::ClientLeft {
             return Err(Gone);
         }
+        self.exchange.settle();
         let keep = match (score.ending, score.claim) {
             (Ending::Done, Claim::Open) if !self.asked.chunks => Keep::Close,
             (Ending::Done, _) => self.asked.keep,

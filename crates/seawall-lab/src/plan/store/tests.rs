@@ -10,6 +10,7 @@ struct Desk {
     now: Instant,
     out: Vec<Ticket>,
     content_type: &'static str,
+    reading: Option<&'static str>,
 }
 
 impl Desk {
@@ -23,6 +24,7 @@ impl Desk {
             now: Instant::START,
             out: Vec::new(),
             content_type: "application/json",
+            reading: None,
         }
     }
 
@@ -60,6 +62,7 @@ impl Desk {
             query,
             headers,
             body: body.as_bytes(),
+            reading: self.reading.map(str::as_bytes),
         };
         let work = self.store.work(self.now, &job, |effect| match effect {
             Effect::Missing => Err("404".to_owned()),
@@ -77,7 +80,7 @@ impl Desk {
                 format!("done {answer}")
             }
             Work::Replayed(answer) => format!("replayed {answer}"),
-            Work::Declined(answer) => format!("declined {answer}"),
+            Work::Declined { answer, .. } => format!("declined {answer}"),
             Work::Refused(refusal) => format!("{} {}: {refusal}", refusal.status(), refusal.code()),
         }
     }
@@ -205,6 +208,23 @@ fn a_body_that_is_no_json_object_is_kept_as_what_it_is() {
     assert_eq!(
         fields::of_body(b"\xff\xfe", None),
         [("data_bytes".to_owned(), "2".to_owned())]
+    );
+}
+
+#[test]
+fn a_dialects_reading_makes_an_object_and_only_what_the_body_names_changes_it() {
+    // Could break by a change that sets back what the dialect gives to a new object.
+    let mut desk = Desk::new("POST /v1/payments = 200");
+    desk.content_type = "application/x-www-form-urlencoded";
+    desk.reading = Some(r#"{"id":"pi_9","amount":5,"currency":"usd","paid":true}"#);
+    assert_eq!(
+        desk.ask("POST /v1/payments amount=5"),
+        r#"done {"id":"payments_1","object":"payment","created":1735689600,"status":"succeeded","amount":5,"currency":"usd","paid":true}"#
+    );
+    desk.reading = Some(r#"{"amount":6,"currency":"eur","paid":false}"#);
+    assert_eq!(
+        desk.ask("POST /v1/payments/payments_1 amount=6"),
+        r#"done {"id":"payments_1","object":"payment","created":1735689600,"status":"succeeded","amount":6,"currency":"usd","paid":true}"#
     );
 }
 
