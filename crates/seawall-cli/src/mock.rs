@@ -146,6 +146,8 @@ fn read_all(args: &Args, common: Common) -> Result<Told, Failure> {
 fn shown(rule: &Rule) -> String {
     let answers = match &rule.answers {
         Answers::Plain => "200".to_owned(),
+        Answers::Outage => "an outage".to_owned(),
+        Answers::Storm => "a storm".to_owned(),
         Answers::Script(script) => script.to_string(),
         Answers::Mix(mix) => format!("a mix of {} actions", mix.parts().len()),
     };

@@ -14,8 +14,11 @@
 //! dialect = "openai"
 //! mix = { "200" = 0.9, "503" = 0.05, "truncate at=50%" = 0.05 }
 //! latency = { p50 = "120ms", p99 = "2s" }
+//! limit = { key = "header:authorization", rpm = 60, tpm = 10000 }
 //! ```
 //! A key that this version does not know is an error, never ignored: a limit that is not there tests nothing.
+
+mod limit;
 
 use crate::error::{ScriptError, Source, shown};
 use crate::plan::{
@@ -38,17 +41,18 @@ const MIX_SLACK: u64 = Mix::WHOLE / 500;
 
 const TOP_KEYS: [&str; 3] = ["listen", "seed", "route"];
 const TOP_LATER: [&str; 1] = ["listener"];
-const ROUTE_KEYS: [&str; 8] = [
+const ROUTE_KEYS: [&str; 9] = [
     "match",
     "script",
     "mix",
     "latency",
     "dialect",
     "state",
+    "limit",
     "resource",
     "idempotency",
 ];
-const ROUTE_LATER: [&str; 1] = ["limit"];
+const ROUTE_LATER: [&str; 0] = [];
 const IDEMPOTENCY_KEYS: [&str; 4] = ["header", "ttl", "scope", "required"];
 
 /// What a mock file says.
@@ -177,6 +181,9 @@ impl<'a> Reader<'a> {
         }
         if let Some(idempotency) = table.get("idempotency") {
             rule.idempotency = Some(self.idempotency(idempotency)?);
+        }
+        if let Some(limit) = table.get("limit") {
+            rule.limit = Some(self.limit(limit)?);
         }
         Ok(rule)
     }
@@ -343,15 +350,16 @@ impl<'a> Reader<'a> {
     }
 
     fn seed(&self, value: &Value<'_>) -> Result<u64, ScriptError> {
-        let seed = value
-            .get_ref()
-            .as_integer()
-            .and_then(|number| u64::from_str_radix(&number.as_str().replace('_', ""), number.radix()).ok());
-        seed.ok_or_else(|| {
+        self.integer(value).ok_or_else(|| {
             self.source
                 .error(value.span(), "seed is no number")
                 .expecting("a whole number from 0")
         })
+    }
+
+    fn integer(&self, value: &Value<'_>) -> Option<u64> {
+        let number = value.get_ref().as_integer()?;
+        u64::from_str_radix(&number.as_str().replace('_', ""), number.radix()).ok()
     }
 
     fn length(&self, key: &str, value: &Value<'_>) -> Result<Duration, ScriptError> {

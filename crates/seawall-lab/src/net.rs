@@ -13,6 +13,7 @@ mod journal;
 mod pace;
 mod score;
 mod socket;
+mod throttle;
 mod work;
 
 pub use journal::{Attempt, Journal};

@@ -7,14 +7,17 @@
 //! A probability of 0 is never, not seldom: weights are integers.
 
 mod latency;
+pub mod limit;
 mod pattern;
 mod position;
 mod profile;
 mod reach;
 mod serve;
 mod store;
+mod weather;
 
 pub use latency::Latency;
+pub use limit::{Admission, Bound, Form, Limit, LimitKey, Meter, Rate, Seat, Standing, Wait, Window};
 pub use pattern::{MethodPattern, PathPattern, Pattern};
 pub use profile::Profile;
 pub use reach::Reach;
@@ -23,9 +26,11 @@ pub use store::{
     KEY_BYTES_MAX, LIST_LIMIT_MAX, Object, Page, RESOURCE_NAME_BYTES_MAX, Refusal, STORE_BYTES_MAX, Scope,
     Shape, Store, Ticket, Unkeyed, Weigh, Work,
 };
+pub use weather::{STORM_ROOM, STORM_WAIT, Weather};
 
 use crate::error::{ScriptError, Source, shown};
 use crate::script::{Action, Deed, Reply, Script, Stream, StreamEnd};
+use limit::Crowd;
 use position::Position;
 use seawall_core::profile::Provider;
 use seawall_core::rng::Rng;
@@ -33,6 +38,7 @@ use seawall_core::time::{Duration, Instant};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use weather::Storm;
 
 pub(crate) use serve::check_action as served_action;
 pub(crate) use serve::check_script as served_script;
@@ -53,6 +59,8 @@ pub struct Rule {
     pub dialect: Dialect,
     /// Whose position in the script it is.
     pub state: State,
+    /// What it admits, before anything else is looked at.
+    pub limit: Option<Limit>,
     /// The resource that keeps what its attempts make, by name; `None` keeps nothing.
     pub resource: Option<String>,
     /// How it takes idempotency keys; `None` does not look at them.
@@ -96,6 +104,7 @@ impl Rule {
             latency: Latency::None,
             dialect: Dialect::ByPath,
             state: State::Route,
+            limit: None,
             resource: None,
             idempotency: None,
         }
@@ -121,6 +130,10 @@ pub enum Answers {
     Script(Script),
     /// One of several actions, by chance.
     Mix(Mix),
+    /// 200, but for an outage of 20 s in each minute: see [`Profile::Outage`].
+    Outage,
+    /// 200, as slow as it is crowded, and 503 beyond [`STORM_ROOM`]: see [`Profile::Storm`].
+    Storm,
 }
 
 /// Actions by chance.
@@ -320,6 +333,20 @@ impl Plan {
         (&part.rule, &part.name)
     }
 
+    /// Lets an attempt in at the rule at `place`, or not. Ask once per attempt, before its turn; one that is refused has
+    /// no turn. `key` is the value of the limit's header, `tokens` what the attempt is charged of them.
+    pub fn admit(&mut self, now: Instant, place: usize, key: &[u8], tokens: u64) -> Entry {
+        let Part { rule, met, .. } = &mut self.parts[place];
+        let Some(limit) = &rule.limit else {
+            return Entry::Free(met.crowd.enter());
+        };
+        match met.meter.ask(limit, now, key, tokens) {
+            Admission::Admitted(standing, seat) => Entry::Metered(standing, [met.crowd.enter(), seat]),
+            Admission::Refused(refusal) => Entry::Refused(refusal),
+            Admission::Full => Entry::Full,
+        }
+    }
+
     /// Takes the next turn of the rule at `place` for the position of `state`. Call it once per attempt, when the
     /// attempt is matched: it moves the position. `now` counts from the mock's start.
     ///
@@ -328,15 +355,31 @@ impl Plan {
     pub fn turn(&mut self, now: Instant, place: usize, state: &[u8]) -> Result<Turn, StateFull> {
         let Part { id, rule, met, .. } = &mut self.parts[place];
         let seed = Rng::new(self.seed, *id).next_u64();
+        let drawn = met.attempts.wrapping_mul(2);
+        // A stream of its own: a script with more draws would otherwise shift every latency.
+        let mut latency = rule.latency.draw(&mut Rng::new(seed, drawn.wrapping_add(1)));
         let choice = match &rule.answers {
             Answers::Plain => Choice::Plain,
             Answers::Script(script) => met.position(state, script, now)?.next(script, now),
-            Answers::Mix(mix) => Choice::Part(mix.draw(&mut Rng::new(seed, met.attempts.wrapping_mul(2)))),
+            Answers::Mix(mix) => Choice::Part(mix.draw(&mut Rng::new(seed, drawn))),
+            Answers::Outage => match weather::outage(now) {
+                Weather::Clear => Choice::Plain,
+                trouble @ (Weather::Answers503 | Weather::Refuses) => {
+                    latency = Duration::ZERO;
+                    Choice::Part(weather::place(trouble))
+                }
+            },
+            Answers::Storm => match weather::storm(latency, met.crowd.count()) {
+                Storm::Answers(stretched) => {
+                    latency = stretched;
+                    Choice::Plain
+                }
+                Storm::Fails(wait) => {
+                    latency = wait;
+                    Choice::Part(weather::place(Weather::Answers503))
+                }
+            },
         };
-        // A stream of its own: a script with more draws would otherwise shift every latency.
-        let latency = rule
-            .latency
-            .draw(&mut Rng::new(seed, met.attempts.wrapping_mul(2).wrapping_add(1)));
         met.attempts += 1;
         Ok(Turn {
             number: met.attempts,
@@ -390,6 +433,9 @@ impl Part {
 #[derive(Clone, Debug, Default)]
 struct Met {
     attempts: u64,
+    /// Those that are being answered.
+    crowd: Crowd,
+    meter: Meter,
     positions: BTreeMap<Box<[u8]>, Position>,
     state_bytes: usize,
 }
@@ -413,6 +459,20 @@ impl Met {
 /// A rule cannot keep another state value apart: forgetting an old one would begin its script again in silence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateFull;
+
+/// How an attempt comes in. The seats are its own until it ends.
+#[derive(Debug)]
+#[must_use]
+pub enum Entry {
+    /// Nothing limits the rule.
+    Free(Seat),
+    /// It is let in, and its limit stands so.
+    Metered(Standing, [Seat; 2]),
+    /// It is not let in.
+    Refused(limit::Refusal),
+    /// The rule cannot keep another key of its limit apart.
+    Full,
+}
 
 /// What one attempt meets, and how long it takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -443,6 +503,7 @@ impl Turn {
         match (self.choice, &self.rule.answers) {
             (Choice::Step(step), Answers::Script(script)) => Some(&script.steps()[step].action),
             (Choice::Part(part), Answers::Mix(mix)) => Some(&mix.parts()[part].0),
+            (Choice::Part(part), Answers::Outage | Answers::Storm) => weather::action(part),
             (Choice::Plain | Choice::Stop | Choice::Step(_) | Choice::Part(_), _) => None,
         }
     }
@@ -481,7 +542,7 @@ pub enum Choice {
     Plain,
     /// This step of the script, counted from 0.
     Step(usize),
-    /// This part of the mix, counted from 0.
+    /// This part of the mix, or of what trouble answers, counted from 0.
     Part(usize),
     /// The script has stopped: accepted, then closed without a byte.
     Stop,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::plan::{Dialect, Pattern};
+use crate::plan::{Dialect, Form, Limit, LimitKey, Pattern};
 use expect_test::{Expect, expect};
 
 /// Every one of these is no mock file, for the reasons expected.
@@ -29,6 +29,7 @@ state = "header:X-Test-Id"
 latency = "15s"
 resource = "payments"
 idempotency = { header = "X-Key", ttl = "1h", scope = "header:Authorization", required = true }
+limit = { key = "header:Authorization", rpm = 60, tpm = 10_000, rps = 5, concurrency = 4, burst = 7, form = "groq", window = "bucket" }
 [[route]]
 match = "POST /v1/chat/completions"
 mix = { "200" = 0.90, "503" = 0.05, "hang" = 0.02, "truncate at=50%" = 0.02, reset = 0.01 }
@@ -53,6 +54,17 @@ latency = { uniform = ["1s", "2s"] }
         (payments.latency, payments.dialect),
         (Latency::Fixed(Duration::from_secs(15)), Dialect::ByPath)
     );
+    let some = std::num::NonZeroU32::new;
+    let limit = Limit {
+        key: LimitKey::Header("authorization".to_owned()),
+        requests_per_minute: some(60),
+        requests_per_second: some(5),
+        tokens_per_minute: some(10_000),
+        concurrency: some(4),
+        burst: some(7),
+        form: Form::Groq,
+    };
+    assert_eq!((&payments.limit, &rest.limit), (&Some(limit), &None));
     assert_eq!((chat.dialect, rest.dialect), (Dialect::ByPath, Dialect::OpenAi));
     let Answers::Mix(mix) = &chat.answers else {
         panic!("a mix");
@@ -145,7 +157,7 @@ fn an_unknown_key_is_never_ignored() {
             mock.toml:3:1: a route has no key `scripts`
             3 | scripts = "200"
               | ^^^^^^^ did you mean `script`?
-              = expected one of match, script, mix, latency, dialect, state, resource, idempotency
+              = expected one of match, script, mix, latency, dialect, state, limit, resource, idempotency
             mock.toml:3:25: a latency has no key `p90`
             3 | latency = { p50 = "1s", p90 = "2s" }
               |                         ^^^ did you mean `p50`?
@@ -160,7 +172,6 @@ fn what_is_not_served_yet_is_said_at_load() {
     check(
         &[
             "[listener]\nscript = \"2x refuse, accept\"\n",
-            "[[route]]\nmatch = \"GET /x\"\nlimit = { rpm = 60 }\n",
             "[[route]]\nmatch = \"GET /x\"\nscript = \"503, apply then goaway, 200\"\n",
             "[[route]]\nmatch = \"GET /x\"\nmix = { \"200\" = 0.9, \"goaway\" = 0.1 }\n",
         ],
@@ -169,10 +180,6 @@ fn what_is_not_served_yet_is_said_at_load() {
             1 | [listener]
               |  ^^^^^^^^
               = expected one of listen, seed, route
-            mock.toml:3:1: this mock does not serve `limit` yet
-            3 | limit = { rpm = 60 }
-              | ^^^^^
-              = expected one of match, script, mix, latency, dialect, state, resource, idempotency
             mock.toml:3:16: this mock does not serve `goaway` yet
             3 | script = "503, apply then goaway, 200"
               |                ^^^^^^^^^^^^^^^^^
@@ -212,6 +219,16 @@ fn a_wrong_value_is_pointed_at() {
             "[[route]]\nmatch = \"GET /x\"\nidempotency = { ttl = \"0s\" }\n",
             "[[route]]\nmatch = \"GET /x\"\nidempotency = { scope = \"routes\" }\n",
             "[[route]]\nmatch = \"GET /x\"\nidempotency = { required = \"yes\" }\n",
+            "[[route]]\nmatch = \"GET /x\"\nlimit = 60\n",
+            "[[route]]\nmatch = \"GET /x\"\nlimit = { key = \"route\" }\n",
+            "[[route]]\nmatch = \"GET /x\"\nlimit = { rpm = 0 }\n",
+            "[[route]]\nmatch = \"GET /x\"\nlimit = { tpm = 4294967296 }\n",
+            "[[route]]\nmatch = \"GET /x\"\nlimit = { rpm = 6.5 }\n",
+            "[[route]]\nmatch = \"GET /x\"\nlimit = { rpm = 1, key = \"cookie\" }\n",
+            "[[route]]\nmatch = \"GET /x\"\nlimit = { rpm = 1, form = \"antropic\" }\n",
+            "[[route]]\nmatch = \"GET /x\"\nlimit = { rpm = 1, window = \"fixed\" }\n",
+            "[[route]]\nmatch = \"GET /x\"\nlimit = { tpm = 1, burst = 2 }\n",
+            "[[route]]\nmatch = \"GET /x\"\nlimit = { rpm = 1, tpd = 2 }\n",
             "seed = 1\nseed = 2\n",
             "seed = \n",
         ],
@@ -287,6 +304,46 @@ fn a_wrong_value_is_pointed_at() {
             3 | idempotency = { required = "yes" }
               |                            ^^^^^
               = expected true or false
+            mock.toml:3:9: limit is no table
+            3 | limit = 60
+              |         ^^
+              = expected limit = { key = "header:authorization", rpm = 60, tpm = 10000 }
+            mock.toml:3:9: this limit limits nothing: it has no rpm, rps, tpm or concurrency
+            3 | limit = { key = "route" }
+              |         ^^^^^^^^^^^^^^^^^
+              = expected limit = { key = "header:authorization", rpm = 60, tpm = 10000 }
+            mock.toml:3:17: rpm is no number that limits
+            3 | limit = { rpm = 0 }
+              |                 ^
+              = expected a whole number from 1 to 4294967295
+            mock.toml:3:17: tpm is no number that limits
+            3 | limit = { tpm = 4294967296 }
+              |                 ^^^^^^^^^^
+              = expected a whole number from 1 to 4294967295
+            mock.toml:3:17: rpm is no number that limits
+            3 | limit = { rpm = 6.5 }
+              |                 ^^^
+              = expected a whole number from 1 to 4294967295
+            mock.toml:3:26: `cookie` is no key of a limit
+            3 | limit = { rpm = 1, key = "cookie" }
+              |                          ^^^^^^^^
+              = expected "route" or "header:NAME"
+            mock.toml:3:27: `antropic` is no form of a limit
+            3 | limit = { rpm = 1, form = "antropic" }
+              |                           ^^^^^^^^^^ did you mean `anthropic`?
+              = expected one of openai, anthropic, azure, gemini, groq, generic
+            mock.toml:3:29: `fixed` is no window that this mock has
+            3 | limit = { rpm = 1, window = "fixed" }
+              |                             ^^^^^^^
+              = expected "bucket"
+            mock.toml:3:28: burst is how many requests may come at once, and neither rpm nor rps says how often
+            3 | limit = { tpm = 1, burst = 2 }
+              |                            ^
+              = expected rpm or rps beside burst
+            mock.toml:3:20: a limit has no key `tpd`
+            3 | limit = { rpm = 1, tpd = 2 }
+              |                    ^^^ did you mean `tpm`?
+              = expected one of key, rpm, tpm, rps, concurrency, burst, form, window
             mock.toml:2:1: duplicate key
             2 | seed = 2
               | ^^^^
@@ -318,4 +375,10 @@ fn the_schema_has_every_key_of_a_mock_file_and_no_other() {
     let idempotency = &route["idempotency"]["properties"];
     assert_eq!(names(idempotency), sorted(&IDEMPOTENCY_KEYS));
     assert_eq!(route["dialect"]["enum"], serde_json::json!(dialects));
+    let limit = &schema["$defs"]["limit"]["properties"];
+    assert_eq!(names(limit), sorted(&limit::LIMIT_KEYS));
+    assert_eq!(
+        limit["form"]["enum"],
+        serde_json::json!(Form::NAMED.map(Form::name))
+    );
 }

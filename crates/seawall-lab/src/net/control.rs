@@ -158,6 +158,8 @@ fn routes(shared: &Shared) -> Value {
         let positions: Vec<usize> = plan.positions(place, POSITIONS_SHOWN_MAX).collect();
         let (script, mix) = match &rule.answers {
             Answers::Plain => (Value::from("200"), Value::Null),
+            Answers::Outage => (Value::from("outage"), Value::Null),
+            Answers::Storm => (Value::from("storm"), Value::Null),
             Answers::Script(script) => (Value::from(script.to_string()), Value::Null),
             Answers::Mix(mix) => {
                 let parts = mix

@@ -5,11 +5,12 @@
 //! ends itself.
 
 use super::Shared;
-use super::dialect::{self, Ask};
+use super::dialect::{self, Answer, Ask};
 use super::journal::{Attempt, Outcome, kept};
 use super::score::{self, Good, Performer, Score};
+use super::throttle::{self, Limited};
 use super::work::{self, Worked};
-use crate::plan::{Dialect, Reach, Rule, State, StateFull, Ticket, Turn};
+use crate::plan::{Dialect, Entry, Reach, Rule, Seat, State, StateFull, Ticket, Turn};
 use seawall_core::time::Instant;
 use std::borrow::Cow;
 
@@ -57,6 +58,8 @@ pub(super) struct Exchange<'s> {
     outcome: Outcome,
     /// Its key is in flight until this is handed back.
     ticket: Option<Ticket>,
+    /// Its places in the crowd of its rule and in that of its limit.
+    seats: [Option<Seat>; 2],
 }
 
 impl<'s> Exchange<'s> {
@@ -86,6 +89,7 @@ impl<'s> Exchange<'s> {
                 ..Outcome::default()
             },
             ticket: None,
+            seats: [None, None],
         }
     }
 
@@ -111,31 +115,9 @@ impl<'s> Exchange<'s> {
         };
         let (rule, name) = plan.rule(place);
         let (rule, name) = (rule.clone(), name.clone());
-        let state = match &rule.state {
-            State::Route => &[][..],
-            State::Header(name) => request.header(name).unwrap_or_default(),
-        };
         let now = self.shared.pace.now();
-        let turn = match matched {
-            Some(place) => {
-                self.outcome.route = Some(name);
-                plan.turn(now, place, state)
-            }
-            None => Ok(Turn::implied(&rule)),
-        };
-        let turn = match turn {
-            Ok(turn) => turn,
-            Err(StateFull) => {
-                self.outcome.fault = Some(Cow::Borrowed(STATE_FULL));
-                let mut answer = dialect::refusal(
-                    500,
-                    "this route keeps too many state values apart; reset the mock",
-                );
-                answer.fault = Some(STATE_FULL.into());
-                return Score::whole(answer);
-            }
-        };
-        let ask = Ask {
+        let limited = Limited::of(&rule, path);
+        let mut ask = Ask {
             method,
             path,
             query: request.query(),
@@ -145,25 +127,73 @@ impl<'s> Exchange<'s> {
             key: request.header("idempotency-key"),
             body,
             rule: place,
-            number: turn.number,
+            number: plan.attempts(place),
         };
-        let dialect = rule.dialect.at(path);
+        // What a resource shows by itself is no attempt at its rule: no limit, no step.
+        let (turn, standing) = match matched {
+            None => (Ok(Turn::implied(&rule)), None),
+            Some(place) => {
+                self.outcome.route = Some(name);
+                let (key, tokens) = Limited::charge(&rule, request, body);
+                let standing = match plan.admit(now, place, key, tokens) {
+                    Entry::Free(seat) => {
+                        self.seats = [Some(seat), None];
+                        None
+                    }
+                    Entry::Metered(standing, seats) => {
+                        self.seats = seats.map(Some);
+                        Some(standing)
+                    }
+                    Entry::Refused(refusal) => {
+                        drop(plan);
+                        return self.fault(limited.refused(&ask, &refusal, self.shared.pace.wall()));
+                    }
+                    Entry::Full => {
+                        drop(plan);
+                        return self.fault(throttle::full());
+                    }
+                };
+                let state = match &rule.state {
+                    State::Route => &[][..],
+                    State::Header(name) => request.header(name).unwrap_or_default(),
+                };
+                (plan.turn(now, place, state), standing)
+            }
+        };
+        let turn = match turn {
+            Ok(turn) => turn,
+            Err(StateFull) => {
+                drop(plan);
+                return self.fault(state_full());
+            }
+        };
+        ask.number = turn.number;
         let worked = (rule.keeps() && Reach::of(&turn) == Reach::Work)
             // Still under the plan's lock: work is done in the order of the turns.
-            .then(|| work::work(&mut self.shared.store(), now, &turn, dialect, &ask, request));
+            .then(|| {
+                let mut store = self.shared.store();
+                work::work(&mut store, now, &turn, limited.dialect, &ask, request)
+            });
         drop(plan);
-        match worked {
-            None => self.compose(&turn, dialect, &ask, performer, Good::Dialect),
+        let mut score = match worked {
+            None => self.compose(&turn, limited.dialect, &ask, performer, Good::Dialect),
             Some(worked) => {
                 self.note(&rule, request, &worked);
                 self.ticket = worked.ticket;
-                let ask = Ask {
-                    number: worked.number,
-                    ..ask
-                };
-                self.compose(&turn, dialect, &ask, performer, Good::Of(&worked.answer))
+                ask.number = worked.number;
+                self.compose(&turn, limited.dialect, &ask, performer, Good::Of(&worked.answer))
             }
+        };
+        if let Some(standing) = standing {
+            limited.tell(&mut score.answer, &turn, &standing, self.shared.pace.wall());
         }
+        score
+    }
+
+    /// An answer of the mock's own, which is a fault by its name.
+    fn fault(&mut self, answer: Answer) -> Score {
+        self.outcome.fault.clone_from(&answer.fault);
+        Score::whole(answer)
     }
 
     fn note(&mut self, rule: &Rule, request: &Request, worked: &Worked) {
@@ -207,6 +237,11 @@ impl<'s> Exchange<'s> {
         self.outcome.answered.get_or_insert(self.shared.pace.now());
     }
 
+    /// The last bytes of the answer are about to be sent: who comes because of them must find the place free.
+    pub(super) fn ending(&mut self) {
+        self.seats = [None, None];
+    }
+
     /// Counts bytes of the answer that were sent.
     pub(super) fn sent(&mut self, bytes: u64) {
         self.outcome.bytes_out += bytes;
@@ -227,11 +262,22 @@ impl Drop for Exchange<'_> {
     fn drop(&mut self) {
         self.settle();
         let outcome = std::mem::take(&mut self.outcome);
+        // Before anybody is told that it has ended.
+        self.seats = [None, None];
         self.shared
             .log()
             .end(self.number, self.shared.pace.now(), outcome);
         self.shared.ended.notify_waiters();
     }
+}
+
+fn state_full() -> Answer {
+    let mut answer = dialect::refusal(
+        500,
+        "this route keeps too many state values apart; reset the mock",
+    );
+    answer.fault = Some(STATE_FULL.into());
+    answer
 }
 
 /// An attempt of which nothing is known yet.

@@ -5,7 +5,7 @@
 //! do with the machine and not with the script (bytes that need a moment to arrive) takes real time always.
 
 use seawall::clock::{Clock, TokioClock};
-use seawall_core::time::{Duration, Instant};
+use seawall_core::time::{Duration, Instant, Wall};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
@@ -44,6 +44,11 @@ impl Pace {
     /// The time now.
     pub(super) fn now(&self) -> Instant {
         Instant::START.after(self.clock.now().since(self.began))
+    }
+
+    /// The date now, for headers that tell dates.
+    pub(super) fn wall(&self) -> Wall {
+        self.clock.wall()
     }
 
     /// Waits on purpose.

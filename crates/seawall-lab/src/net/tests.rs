@@ -6,6 +6,8 @@ use tokio::net::TcpStream;
 
 mod faults;
 mod http;
+mod limits;
+mod profiles;
 mod providers;
 mod streams;
 

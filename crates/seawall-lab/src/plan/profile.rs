@@ -1,9 +1,10 @@
 //! Profiles: whole behaviours by one word.
 
-use super::{Answers, Latency, Mix, Pattern, Rule};
+use super::{Answers, Latency, Limit, Mix, Pattern, Rule, Weather, weather};
 use crate::error::{ScriptError, Source, shown};
 use crate::script::Action;
-use seawall_core::time::Duration;
+use seawall_core::time::{Duration, Instant};
+use std::num::NonZeroU32;
 use std::str::FromStr;
 
 /// Flaky: what each action's share is, in thousandths. The rest is 200.
@@ -16,8 +17,8 @@ const FLAKY: [(&str, u64); 7] = [
     ("error-in-200", 10),
     ("429 retry-after-ms=300", 20),
 ];
-/// Named in the formats, and not served yet.
-const LATER: [&str; 3] = ["ratelimited", "outage", "storm"];
+/// Ratelimited: attempts a minute.
+const RATE: NonZeroU32 = NonZeroU32::new(60).unwrap();
 
 /// A whole behaviour by one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,32 +27,72 @@ pub enum Profile {
     Steady,
     /// The same latency, and 2 % 503, 1 % 500, 1 % reset, 1 % truncate, 1 % error-in-200, 2 % 429 with 300 ms.
     Flaky,
+    /// The same latency, and a true limit of 60 attempts a minute for all together.
+    RateLimited,
+    /// The same latency, and an outage of 20 s in each minute. See [`Profile::weather`].
+    Outage,
+    /// Latency that grows with the attempts in flight, and collapse beyond 50 of them.
+    Storm,
 }
 
 impl Profile {
     /// Every profile.
-    pub const ALL: [Self; 2] = [Self::Steady, Self::Flaky];
+    pub const ALL: [Self; 5] = [
+        Self::Steady,
+        Self::Flaky,
+        Self::RateLimited,
+        Self::Outage,
+        Self::Storm,
+    ];
 
     /// The name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Steady => "steady",
             Self::Flaky => "flaky",
+            Self::RateLimited => "ratelimited",
+            Self::Outage => "outage",
+            Self::Storm => "storm",
         }
     }
 
     /// The one rule that this profile is: every method and path, in the dialect that the path speaks.
     pub fn rule(self) -> Rule {
         let answers = match self {
-            Self::Steady => Answers::Plain,
+            Self::Steady | Self::RateLimited => Answers::Plain,
             Self::Flaky => Answers::Mix(flaky()),
+            Self::Outage => Answers::Outage,
+            Self::Storm => Answers::Storm,
+        };
+        let limit = match self {
+            Self::RateLimited => Some(Limit::per_minute(RATE)),
+            Self::Steady | Self::Flaky | Self::Outage | Self::Storm => None,
         };
         Rule {
             latency: Latency::LogNormal {
                 p50: Duration::from_millis(60),
                 p99: Duration::from_millis(600),
             },
+            limit,
             ..Rule::new(Pattern::any(), answers)
+        }
+    }
+
+    /// Whether its server listens, so long after the mock's start: from 0:10 to 0:30 of each minute an outage refuses
+    /// connections and answers 503, in turns of 5 s. Of every other profile it is clear always.
+    ///
+    /// ```
+    /// use seawall_core::time::{Duration, Instant};
+    /// use seawall_lab::plan::{Profile, Weather};
+    /// let at = |secs| Profile::Outage.weather(Instant::START.after(Duration::from_secs(secs)));
+    /// assert_eq!([9, 10, 15, 30].map(at), [
+    ///     Weather::Clear, Weather::Refuses, Weather::Answers503, Weather::Clear,
+    /// ]);
+    /// ```
+    pub fn weather(self, now: Instant) -> Weather {
+        match self {
+            Self::Outage => weather::outage(now),
+            Self::Steady | Self::Flaky | Self::RateLimited | Self::Storm => Weather::Clear,
         }
     }
 }
@@ -64,12 +105,7 @@ impl FromStr for Profile {
             return Ok(profile);
         }
         let source = Source::bare(text);
-        let what = if LATER.contains(&text) {
-            "not served yet"
-        } else {
-            "no profile"
-        };
-        let error = source.error(0..text.len(), format!("`{}` is {what}", shown(text)));
+        let error = source.error(0..text.len(), format!("`{}` is no profile", shown(text)));
         Err(error.expecting_one_of(text, &Self::ALL.map(Self::name)))
     }
 }

@@ -1,3 +1,5 @@
+mod chance;
+
 use super::*;
 use expect_test::expect;
 use proptest::prelude::*;
@@ -222,13 +224,14 @@ fn a_log_normal_latency_has_the_percentiles_it_was_told() {
 }
 
 #[test]
-fn a_profile_that_is_not_there_yet_says_so() {
-    assert!(
-        "storm"
-            .parse::<Profile>()
-            .unwrap_err()
-            .message()
-            .contains("not served yet")
+fn every_profile_goes_by_its_name_and_no_other() {
+    // Could break if a profile of the formats were left out, or a typing error were `steady`.
+    for profile in Profile::ALL {
+        assert_eq!(profile.name().parse::<Profile>().unwrap(), profile);
+    }
+    assert_eq!(
+        Profile::ALL.map(Profile::name),
+        ["steady", "flaky", "ratelimited", "outage", "storm"]
     );
     let error = "flakey".parse::<Profile>().unwrap_err();
     assert!(error.to_string().contains("did you mean `flaky`?"), "{error}");

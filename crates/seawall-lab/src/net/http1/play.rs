@@ -89,6 +89,7 @@ impl Player<'_> {
             }
             Opening::Whole if bodiless => {
                 self.exchange.answering(Some(score.answer.status));
+                self.exchange.ending();
                 self.send(&head).await?;
                 return Ok(keep);
             }
@@ -97,6 +98,9 @@ impl Player<'_> {
                 let mut bytes = head;
                 bytes.extend_from_slice(&score.answer.body);
                 self.exchange.answering(Some(score.answer.status));
+                if matches!(score.ending, Ending::Done | Ending::Close) {
+                    self.exchange.ending();
+                }
                 self.send(&bytes).await?;
                 return Ok(keep);
             }
@@ -126,6 +130,7 @@ impl Player<'_> {
             }
         }
         if chunked && score.ending == Ending::Done {
+            self.exchange.ending();
             self.send(b"0\r\n\r\n").await?;
         }
         Ok(keep)
@@ -175,6 +180,7 @@ impl Player<'_> {
                 if self.exchange.has_sent() {
                     moment(DELIVERY_PAUSE).await;
                 }
+                self.exchange.ending();
                 match self.wire.reset() {
                     Ok(()) => drop(self.exchange),
                     // A peer that is already gone cannot be reset, which is all that may fail here.

@@ -1,0 +1,119 @@
+//! Profiles over sockets.
+
+use super::*;
+use crate::plan::Profile;
+use seawall::crank::CrankedClock;
+use seawall_core::time::{Duration, Instant};
+
+async fn mock(profile: Profile, clock: &CrankedClock) -> Arc<Mock> {
+    let builder = Mock::builder().profile(profile).clock(Arc::new(clock.clone()));
+    Arc::new(builder.start().await.unwrap())
+}
+
+/// One answer to its end, while the clock is turned as far as it takes.
+async fn met(mock: &Arc<Mock>, clock: &CrankedClock) -> (String, End) {
+    let mut asked = tokio::spawn({
+        let mock = Arc::clone(mock);
+        async move { raw(&mock, "GET /x HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await }
+    });
+    loop {
+        tokio::select! {
+            biased;
+            answer = &mut asked => return answer.unwrap(),
+            () = clock.awaited() => { clock.step(); }
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_outage_comes_and_goes_by_the_clock() {
+    // Could break if attempts drew their luck: an outage is one for everybody, and over when it is over.
+    let clock = CrankedClock::new();
+    let mock = mock(Profile::Outage, &clock).await;
+    let mut seen = String::new();
+    for second in [0, 10, 14, 15, 19, 20, 25, 29, 30, 59, 70, 75, 90] {
+        let due = Instant::START.after(Duration::from_secs(second));
+        clock.advance(due.since(clock.now()));
+        let (answer, end) = met(&mock, &clock).await;
+        let what = match end {
+            End::Rst => "reset".to_owned(),
+            End::Fin => status(&answer).to_string(),
+        };
+        seen.push_str(&format!("{second}:{what} "));
+    }
+    assert_eq!(
+        seen,
+        "0:200 10:reset 14:reset 15:503 19:503 20:reset 25:503 29:503 30:200 59:200 70:reset 75:503 90:200 "
+    );
+}
+
+#[tokio::test]
+async fn sixty_a_minute_and_no_more() {
+    // Could break if the limit of the profile were one for each path, key or connection.
+    let clock = CrankedClock::new();
+    let mock = mock(Profile::RateLimited, &clock).await;
+    let mut asked = JoinSet::new();
+    for count in 0..62 {
+        let mock_of_task = Arc::clone(&mock);
+        let path = format!("/{count}");
+        asked.spawn(async move { status(&ask(&mock_of_task, "GET", &path, "").await) });
+    }
+    // No time has passed yet: sixty are being answered, and the two whom nobody keeps waiting are refused.
+    let refused = [asked.join_next().await, asked.join_next().await];
+    assert!(
+        refused.iter().flatten().all(|status| matches!(status, Ok(429))),
+        "{refused:?}"
+    );
+    let mut met_all = Vec::new();
+    while !asked.is_empty() {
+        tokio::select! {
+            biased;
+            Some(status) = asked.join_next() => met_all.push(status.unwrap()),
+            () = clock.awaited() => { clock.step(); }
+        }
+    }
+    assert_eq!(met_all, [200; 60]);
+    let refused = mock
+        .journal()
+        .attempts
+        .into_iter()
+        .filter(|attempt| attempt.status == Some(429));
+    assert!(
+        refused
+            .map(|attempt| attempt.fault)
+            .all(|fault| fault.as_deref() == Some("limit"))
+    );
+}
+
+#[tokio::test]
+async fn a_storm_answers_fifty_and_fails_who_comes_after() {
+    // Could break if those that wait were not in flight, or those that failed never left.
+    let clock = CrankedClock::new();
+    let mock = mock(Profile::Storm, &clock).await;
+    let mut asked = JoinSet::new();
+    for count in 1..=52 {
+        let mock_of_task = Arc::clone(&mock);
+        asked.spawn(async move { ask(&mock_of_task, "GET", "/x", "").await });
+        // One after the other: what each meets depends on who is there.
+        while mock.kept_waiting() < count {
+            tokio::task::yield_now().await;
+        }
+    }
+    while !asked.is_empty() {
+        tokio::select! {
+            biased;
+            Some(_) = asked.join_next() => {}
+            () = clock.awaited() => { clock.step(); }
+        }
+    }
+    let attempts = mock.journal().attempts;
+    let statuses: Vec<_> = attempts.iter().map(|attempt| attempt.status.unwrap()).collect();
+    assert_eq!(statuses[..50], [200; 50]);
+    assert_eq!(statuses[50..], [503, 503]);
+    let took: Vec<_> = attempts.iter().map(|attempt| attempt.took().unwrap()).collect();
+    assert!(took[50] >= Duration::from_secs(10), "{}", took[50]);
+    // The storm is over: the server is as quick as an idle one.
+    let before = clock.now();
+    assert_eq!(status(&met(&mock, &clock).await.0), 200);
+    assert!(clock.now().since(before) < Duration::from_secs(3));
+}
