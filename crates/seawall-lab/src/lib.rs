@@ -13,9 +13,11 @@
 
 pub mod error;
 pub mod file;
+pub mod findings;
 #[cfg(feature = "net")]
 pub mod net;
 pub mod plan;
+pub mod scenario;
 pub mod script;
 
 pub use error::ScriptError;
