@@ -89,13 +89,17 @@ impl MockFile {
             );
             return Err(source.error(0..0, message));
         }
-        let reader = Reader { source };
         let document = DeTable::parse(text).map_err(|error| {
             let span = error.span().unwrap_or(0..0);
             source.error(span, error.message().trim_end_matches('.').replace('\n', ", "))
         })?;
-        let table = document.get_ref();
-        reader.keys(table, &TOP_KEYS, &TOP_LATER, "a mock file")?;
+        Self::read(source, document.get_ref(), "a mock file")
+    }
+
+    /// Reads the tables of a mock file where they stand in another one; `what` is how errors call their owner.
+    pub(crate) fn read(source: Source<'_>, table: &DeTable<'_>, what: &str) -> Result<Self, ScriptError> {
+        let reader = Reader { source };
+        reader.keys(table, &TOP_KEYS, &TOP_LATER, what)?;
         let listen = match table.get("listen") {
             Some(value) => Some(reader.string("listen", value)?.0.to_owned()),
             None => None,
@@ -408,21 +412,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Where the text itself stands in the file, where it stands there as it is.
     fn unquoted(&self, text: &str, span: Range<usize>) -> Option<Range<usize>> {
-        let raw = self.source.text.get(span.clone())?;
-        let quotes = ["\"\"\"", "'''", "\"", "'", ""];
-        let quote = quotes.into_iter().find(|quote| raw.starts_with(quote))?;
-        let mut start = span.start + quote.len();
-        if quote.len() == 3 {
-            let rest = &self.source.text[start..];
-            start += ["\r\n", "\n"]
-                .into_iter()
-                .find(|line| rest.starts_with(line))
-                .map_or(0, str::len);
-        }
-        let inner = start..start + text.len();
-        (self.source.text.get(inner.clone()) == Some(text)).then_some(inner)
+        unquoted(self.source, text, span)
     }
 
     fn keys(
@@ -464,6 +455,23 @@ fn header_named(text: &str) -> Option<String> {
 fn is_header_name(text: &str) -> bool {
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !text.is_empty() && text.bytes().all(token)
+}
+
+/// Where a text itself stands in the file, where it stands there as it is: without its quotes.
+pub(crate) fn unquoted(source: Source<'_>, text: &str, span: Range<usize>) -> Option<Range<usize>> {
+    let raw = source.text.get(span.clone())?;
+    let quotes = ["\"\"\"", "'''", "\"", "'", ""];
+    let quote = quotes.into_iter().find(|quote| raw.starts_with(quote))?;
+    let mut start = span.start + quote.len();
+    if quote.len() == 3 {
+        let rest = &source.text[start..];
+        start += ["\r\n", "\n"]
+            .into_iter()
+            .find(|line| rest.starts_with(line))
+            .map_or(0, str::len);
+    }
+    let inner = start..start + text.len();
+    (source.text.get(inner.clone()) == Some(text)).then_some(inner)
 }
 
 #[expect(

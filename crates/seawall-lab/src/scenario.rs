@@ -1,6 +1,6 @@
 //! Scenarios: a server that fails as planned, somebody who calls it, and what must come of that.
 //!
-//! ```ignore
+//! ```
 //! use seawall_lab::scenario::{Scenario, Work};
 //! let text = r#"
 //! name = "a payment survives a lost answer"
@@ -32,16 +32,18 @@ mod client;
 mod evidence;
 mod expect;
 mod place;
+mod read;
 mod step;
 
-pub use client::{Client, Command, Grouping};
+pub use client::{Client, Command, DEFAULT_CLIENT_TIMEOUT, Grouping, RUNS_MAX, URL_PLACE};
 pub use evidence::{ClientSeen, End, Evidence, Got, Run, Schedule, StepSeen};
 pub use expect::{
     BodyIs, CountRange, Elapsed, ExitIs, Expect, HeaderIs, LengthRange, Never, Observe, PathCount, Promised,
     Scalar, StatusIs, StepExpect,
 };
 pub use place::{Place, ScenarioErrors, Written};
-pub use step::{Body, Capture, JsonBody, JsonPath, PolicyAt, Send, Sends, Step, Template};
+pub use read::DEFAULT_ENDLESS;
+pub use step::{Body, Capture, JsonBody, JsonPath, PolicyAt, SENDS_MAX, Send, Sends, Step, Template};
 
 use crate::file::MockFile;
 use std::sync::Arc;

@@ -2,6 +2,8 @@
 
 mod words;
 
+pub(super) use words::split;
+
 use super::{Place, Written};
 use seawall_core::time::Duration;
 

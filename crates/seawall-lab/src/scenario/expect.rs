@@ -2,6 +2,7 @@
 
 mod range;
 
+pub(super) use range::NoRange;
 pub use range::{CountRange, LengthRange};
 
 use super::{JsonPath, Place, Written};

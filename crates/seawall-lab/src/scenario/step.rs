@@ -7,6 +7,7 @@ mod template;
 pub use body::{Body, JsonBody};
 pub use path::JsonPath;
 pub use template::Template;
+pub(super) use template::{Names, is_name};
 
 use super::{Place, StepExpect, Written};
 use seawall_core::facts::Replay;

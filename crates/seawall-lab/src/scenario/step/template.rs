@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
+/// Names of captured values, and where each stands.
+pub(in crate::scenario) type Names = Vec<(String, Range<usize>)>;
+
 /// A text with places for what earlier steps captured.
 ///
 /// `{{id}}` stands for the captured value; blanks inside the braces do not count. `\{{` is two braces and no place.
@@ -47,7 +50,7 @@ impl Template {
     pub(in crate::scenario) fn read(
         source: Source<'_>,
         span: Range<usize>,
-    ) -> Result<(Self, Vec<(String, Range<usize>)>), ScriptError> {
+    ) -> Result<(Self, Names), ScriptError> {
         let (mut parts, mut names, mut text) = (Vec::new(), Vec::new(), String::new());
         let mut at = span.start;
         while let Some(open) = source.text[at..span.end].find("{{").map(|found| at + found) {
