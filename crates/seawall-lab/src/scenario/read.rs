@@ -250,7 +250,7 @@ impl<'a> Reader<'a> {
             return Some(*found);
         }
         let words: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
-        let message = format!("{what} is no `{}`", shown(text));
+        let message = format!("{what} cannot be `{}`", shown(text));
         self.fault(self.error(span, message).expecting_one_of(text, &words))
     }
 
