@@ -10,10 +10,15 @@
 //! a scenario expects, which is [`scenario`](crate::scenario)'s.
 
 mod calls;
+mod growth;
 mod log;
+mod rules;
+mod timeline;
 
-pub use calls::{CallSeen, Likeness, calls};
-pub use log::{Attempt, Effect, Fingerprint, Hint, Log, Met, Timing, Word};
+pub use calls::{CallSeen, Likeness, Wait, calls, calls_by_path};
+pub use log::{Attempt, Effect, Fingerprint, Hint, Log, Met, Timing, Whole, Word};
+pub use rules::{Content, Limits, RunSeen, check};
+pub use timeline::{Proof, Row, TimeLine, WaitsOf, rounded};
 
 use std::fmt;
 
@@ -104,4 +109,19 @@ pub enum Kind {
     Broken,
     /// Nothing was seen by which it could be judged: neither a pass nor a failure.
     NotObservable,
+}
+
+/// One thing that was expected and did not come, or could not be seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Whether it was broken, or could not be judged.
+    pub kind: Kind,
+    /// In which run, counted from 1; `None` where it is about all of them.
+    pub run: Option<usize>,
+    /// What should have been.
+    pub expected: String,
+    /// What was.
+    pub seen: String,
+    /// What proves it.
+    pub proof: Proof,
 }

@@ -22,27 +22,33 @@
 //!
 //! What can go wrong: a key that is skipped expects nothing and passes; an expectation that nothing was seen of passes;
 //! the first failure hides the other four; a failure without its history cannot be told from a flake. So unknown keys
-//! are errors, all errors of a file are told at once, judging reports every expectation that does not hold with what
+//! are errors, all errors of a file are told at once, [`judge`] reports every expectation that does not hold with what
 //! was expected (and where that is written), what was seen, and the time-line; and what cannot be judged says so.
 //!
 //! Everything here is pure: a runner sends the steps or runs the client, writes down the [`Evidence`], and asks. One
 //! file is one scenario.
 
+mod bounds;
 mod client;
 mod evidence;
 mod expect;
+mod judge;
 mod place;
 mod read;
+mod report;
 mod step;
 
+pub use bounds::{Bounds, bounds};
 pub use client::{Client, Command, DEFAULT_CLIENT_TIMEOUT, Grouping, RUNS_MAX, URL_PLACE};
 pub use evidence::{ClientSeen, End, Evidence, Got, Run, Schedule, StepSeen};
 pub use expect::{
     BodyIs, CountRange, Elapsed, ExitIs, Expect, HeaderIs, LengthRange, Never, Observe, PathCount, Promised,
     Scalar, StatusIs, StepExpect,
 };
+pub use judge::{Check, Passed, State, Verdict, judge};
 pub use place::{Place, ScenarioErrors, Written};
 pub use read::DEFAULT_ENDLESS;
+pub use report::{Came, Colour, Entry, Report};
 pub use step::{Body, Capture, JsonBody, JsonPath, PolicyAt, SENDS_MAX, Send, Sends, Step, Template};
 
 use crate::file::MockFile;

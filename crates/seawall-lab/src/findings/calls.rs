@@ -16,7 +16,7 @@
 //! What this does not see: a client that changes the words of a body between attempts, unless they are named or keyed.
 
 use super::log::{Attempt, Met};
-use std::ops::Index;
+use seawall_core::time::Duration;
 
 /// One call, as far as a server can tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,13 +30,49 @@ pub struct CallSeen {
 impl CallSeen {
     /// Its attempts, in order.
     pub fn of<'a>(&'a self, attempts: &'a [Attempt]) -> impl ExactSizeIterator<Item = &'a Attempt> + Clone {
-        self.places.iter().map(|place| attempts.index(*place))
+        self.places.iter().map(|place| &attempts[*place])
+    }
+
+    /// All its waits, from the end of one attempt to the next; `None` where that one had not ended.
+    pub fn waits(&self, attempts: &[Attempt]) -> Vec<Option<Duration>> {
+        let wait = |pair: &[usize]| {
+            let (before, next) = (&attempts[pair[0]], &attempts[pair[1]]);
+            let over = before.over().filter(|over| *over <= next.at)?;
+            Some(next.at.since(over))
+        };
+        self.places.windows(2).map(wait).collect()
+    }
+
+    /// The waits of its own choice, from its beginning: those after answers that told no hint and refused nothing. The
+    /// first that is not of its own choice, or that cannot be told, ends them.
+    pub fn own_waits(&self, attempts: &[Attempt]) -> Vec<Wait> {
+        let pairs = self.places.windows(2);
+        pairs
+            .map_while(|pair| {
+                let (before, next) = (&attempts[pair[0]], &attempts[pair[1]]);
+                let own = before.hint.is_none() && before.met() != Met::Refused;
+                let over = before.over().filter(|over| own && *over <= next.at)?;
+                Some(Wait {
+                    before: pair[1],
+                    length: next.at.since(over),
+                })
+            })
+            .collect()
     }
 
     fn last<'a>(&self, attempts: &'a [Attempt]) -> &'a Attempt {
         let place = self.places.last().expect("a call has its first attempt");
         &attempts[*place]
     }
+}
+
+/// A wait between two attempts of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// The place of the attempt that ended it.
+    pub before: usize,
+    /// From the end of the attempt before it.
+    pub length: Duration,
 }
 
 /// Why an attempt was put with the ones before it, the surest first.
@@ -81,6 +117,26 @@ pub fn calls(attempts: &[Attempt]) -> Vec<CallSeen> {
                 calls[call].places.push(place);
                 calls[call].by = calls[call].by.max(likeness);
             }
+            None => calls.push(CallSeen {
+                places: vec![place],
+                by: Likeness::Named,
+            }),
+        }
+    }
+    calls
+}
+
+/// All attempts at one method and path as one call each, in the order of their first attempts: where it is known that a
+/// client makes one call.
+pub fn calls_by_path(attempts: &[Attempt]) -> Vec<CallSeen> {
+    let mut calls: Vec<CallSeen> = Vec::new();
+    for (place, attempt) in attempts.iter().enumerate() {
+        let here = |call: &&mut CallSeen| {
+            let last = call.last(attempts);
+            last.method == attempt.method && last.path == attempt.path
+        };
+        match calls.iter_mut().find(here) {
+            Some(call) => call.places.push(place),
             None => calls.push(CallSeen {
                 places: vec![place],
                 by: Likeness::Named,

@@ -4,7 +4,7 @@ use seawall_core::time::{Duration, Instant};
 use std::borrow::Cow;
 
 /// Faults after which a client holds no whole answer, by their names in scripts.
-const BREAKING: [&str; 14] = [
+const BREAKING: [&str; 18] = [
     "reset",
     "close",
     "hang",
@@ -17,8 +17,12 @@ const BREAKING: [&str; 14] = [
     "goaway",
     "rst-stream",
     "error-in-200",
-    "stream",
     "stop",
+    "cut",
+    "error",
+    "stall",
+    "bad-json",
+    "no-done",
 ];
 
 /// Every attempt that a server saw in one run, in the order in which they came.
@@ -92,6 +96,8 @@ pub struct Attempt {
     pub status: Option<u16>,
     /// The fault that was injected, by its name in scripts.
     pub fault: Option<Cow<'static, str>>,
+    /// Whether the client holds the whole answer; where nobody looked, the fault's name says.
+    pub whole: Whole,
     /// What the answer said about waiting.
     pub hint: Option<Hint>,
     /// What the answer said about sending it again.
@@ -120,10 +126,14 @@ impl Attempt {
         if self.client_left.is_some() {
             return Met::Left;
         }
-        let breaking = self
-            .fault
-            .as_deref()
-            .is_some_and(|fault| fault.split_whitespace().any(|word| BREAKING.contains(&word)));
+        let breaking = match (self.whole, self.fault.as_deref()) {
+            (Whole::No, _) => true,
+            (Whole::Yes, _) | (Whole::ByFault, None) => false,
+            (Whole::ByFault, Some(fault)) => {
+                let mut words = fault.split([' ', '=']);
+                words.any(|word| BREAKING.contains(&word))
+            }
+        };
         match self.status {
             _ if self.ended.is_none() => Met::Broken,
             None => Met::Broken,
@@ -156,6 +166,18 @@ pub enum Met {
     Broken,
     /// No whole answer, because it did not wait for one.
     Left,
+}
+
+/// Whether a client holds the whole answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Whole {
+    /// Nobody looked: by the name of the fault.
+    #[default]
+    ByFault,
+    /// To its end.
+    Yes,
+    /// Not to its end, or not one that can be read.
+    No,
 }
 
 /// What an answer said about waiting.

@@ -638,7 +638,9 @@ fn a_command_that_needs_a_shell_is_told_before_it_runs() {
 
 #[test]
 fn mistakes_in_toml_itself_and_bytes_that_are_no_text_have_a_place() {
-    check(&["name = \n", "name = \"x\"\nname = \"y\"\n"], expect![[r#"
+    check(
+        &["name = \n", "name = \"x\"\nname = \"y\"\n"],
+        expect![[r#"
         pay.toml:1:8: string values must be quoted, expected literal string
         1 | name = 
           |        ^
@@ -646,13 +648,15 @@ fn mistakes_in_toml_itself_and_bytes_that_are_no_text_have_a_place() {
         pay.toml:2:1: duplicate key
         2 | name = "y"
           | ^^^^
-    "#]]);
+    "#]],
+    );
     let latin = Scenario::from_bytes("pay.toml", b"name = \"a\"\n# caf\xe9\n").expect_err("latin 1");
     expect![[r#"
         pay.toml:2:6: from here on this is no UTF-8 text
         2 | # caf
           |      ^
-          = expected a file saved as UTF-8"#]].assert_eq(&latin.to_string());
+          = expected a file saved as UTF-8"#]]
+    .assert_eq(&latin.to_string());
     assert!(Scenario::from_bytes("pay.toml", format!("\u{feff}{MOCK}{STEP}").as_bytes()).is_ok());
     let long = " ".repeat(FILE_BYTES_MAX + 1);
     assert!(

@@ -1,0 +1,147 @@
+//! For people.
+
+use super::{Came, Colour, Entry, Tally};
+use crate::findings::{Finding, Kind, rounded};
+use crate::scenario::{Check, Passed, Scenario, State, Verdict};
+use std::fmt::Write as _;
+
+/// The most of a line of the file that is quoted, in characters.
+const LINE_CHARS_MAX: usize = 100;
+
+pub(super) fn entry(entry: &Entry, colour: Colour) -> String {
+    let seed = entry
+        .seed
+        .map_or_else(String::new, |seed| format!(", seed {seed}"));
+    match &entry.came {
+        Came::Judged { scenario, verdict } => {
+            let mark = match verdict.passed() {
+                Passed::Yes => painted("ok  ", GREEN, colour),
+                Passed::No => painted("FAIL", RED, colour),
+            };
+            let count = verdict.checks.len();
+            let s = if count == 1 { "" } else { "s" };
+            let took = rounded(entry.took);
+            let head = format!(
+                "{mark} {}: {} ({count} expectation{s}, {took}{seed})\n",
+                entry.file, scenario.name
+            );
+            head + &findings(scenario, verdict, colour)
+        }
+        Came::Unread(why) => format!(
+            "{} {}\n{}\n",
+            painted("BAD ", RED, colour),
+            entry.file,
+            indented(why, 2)
+        ),
+        Came::NotRun(why) => {
+            let mark = painted("FAIL", RED, colour);
+            format!(
+                "{mark} {}: it could not be run{seed}\n{}\n",
+                entry.file,
+                indented(why, 2)
+            )
+        }
+    }
+}
+
+fn findings(scenario: &Scenario, verdict: &Verdict, colour: Colour) -> String {
+    let mut text = String::new();
+    for check in &verdict.checks {
+        let sign = match (check.state(), verdict.lets_pass(check)) {
+            (State::Held, _) => continue,
+            (State::Broken, _) => painted("x", RED, colour),
+            (State::NotObservable, true) => painted("?", YELLOW, colour),
+            (State::NotObservable, false) => painted("x", RED, colour),
+        };
+        // Writing to a text never fails.
+        let _infallible = writeln!(text, "  {sign} {}{}", check.what, place(scenario, check));
+        for finding in &check.findings {
+            text.push_str(&one(finding));
+        }
+    }
+    text
+}
+
+/// Where an expectation is written: ` (pay.toml:12: same_key = true)`.
+fn place(scenario: &Scenario, check: &Check) -> String {
+    let Some(at) = &check.at else {
+        return String::new();
+    };
+    let line = scenario.line(at);
+    let mut quoted: String = line.chars().take(LINE_CHARS_MAX).map(visible).collect();
+    if line.chars().nth(LINE_CHARS_MAX).is_some() {
+        quoted.push('…');
+    }
+    format!(" ({}:{}: {quoted})", scenario.file(), at.line)
+}
+
+fn one(finding: &Finding) -> String {
+    let run = finding
+        .run
+        .filter(|run| *run > 1)
+        .map_or_else(String::new, |run| format!(" in run {run}"));
+    let seen: String = finding.seen.chars().map(visible).collect();
+    match finding.kind {
+        Kind::NotObservable => format!("      not observable{run}: {seen}\n"),
+        Kind::Broken => {
+            let expected: String = finding.expected.chars().map(visible).collect();
+            let proof = indented(&finding.proof.to_string(), 8);
+            let proof = if proof.is_empty() { proof } else { proof + "\n" };
+            format!("      expected  {expected}\n      seen{run}  {seen}\n{proof}")
+        }
+    }
+}
+
+pub(super) fn summary(tally: Tally) -> String {
+    let all = tally.passed + tally.failed + tally.unread + tally.not_run;
+    let mut text = format!(
+        "{all} scenario{}: {} passed",
+        if all == 1 { "" } else { "s" },
+        tally.passed
+    );
+    let parts = [
+        (tally.failed, "failed"),
+        (tally.not_run, "could not be run"),
+        (tally.unread, "could not be read"),
+    ];
+    for (count, what) in parts.into_iter().filter(|(count, _)| *count > 0) {
+        text.push_str(&format!(", {count} {what}"));
+    }
+    if tally.not_observable > 0 {
+        let s = if tally.not_observable == 1 { "" } else { "s" };
+        text.push_str(&format!(
+            "; {} expectation{s} not observable",
+            tally.not_observable
+        ));
+    }
+    text + "\n"
+}
+
+fn indented(text: &str, by: usize) -> String {
+    let lines: Vec<String> = text
+        .lines()
+        .map(|line| format!("{:by$}{}", "", line.chars().map(visible).collect::<String>()))
+        .collect();
+    lines.join("\n")
+}
+
+/// What came from a client's output must not move the cursor of whoever reads about it.
+fn visible(sign: char) -> char {
+    match sign {
+        '\n' => '⏎',
+        sign if sign.is_control() => '\u{fffd}',
+        sign => sign,
+    }
+}
+
+const RED: &str = "\x1b[31m";
+const GREEN: &str = "\x1b[32m";
+const YELLOW: &str = "\x1b[33m";
+const PLAIN: &str = "\x1b[0m";
+
+fn painted(text: &str, paint: &str, colour: Colour) -> String {
+    match colour {
+        Colour::Plain => text.to_owned(),
+        Colour::Ansi => format!("{paint}{text}{PLAIN}"),
+    }
+}
