@@ -262,7 +262,7 @@ fn an_unknown_key_is_never_ignored_and_every_one_is_told() {
             8 | same_keys = true
               | ^^^^^^^^^ did you mean `same_key`?
               = expected one of attempts, same_key, same_body, resources, elapsed, waits, never, exit, stdout, stderr, schedule, observe
-            pay.toml:9:10: a rule is no `overlaps`
+            pay.toml:9:10: a rule cannot be `overlaps`
             9 | never = ["overlaps"]
               |          ^^^^^^^^^^ did you mean `overlap`?
               = expected one of retry-before-hint, overlap, retry-of-refused, retry-when-told-not-to, new-key, new-body, no-backoff, no-jitter, endless, duplicate-write, retry-after-commit, no-shared-cool-down, cut-taken-as-whole
@@ -350,7 +350,7 @@ fn a_mistake_in_the_mock_is_pointed_at_in_the_scenario() {
             pay.toml:3:1: a route has no key `scripts`
             3 | scripts = "200"
               | ^^^^^^^ did you mean `script`?
-              = expected one of match, script, mix, latency, dialect, state
+              = expected one of match, script, mix, latency, dialect, state, limit, resource, idempotency
 
             pay.toml:2:1: a mock has no key `rout`
             2 | rout = []
@@ -426,7 +426,7 @@ fn a_step_that_cannot_be_sent_is_pointed_at() {
             6 | together = true
               |            ^^^^
               = expected times = 3 beside it
-            pay.toml:7:10: replay is no `keyed`
+            pay.toml:7:10: replay cannot be `keyed`
             7 | replay = "keyed"
               |          ^^^^^^^
               = expected one of declared, unsafe
@@ -434,7 +434,7 @@ fn a_step_that_cannot_be_sent_is_pointed_at() {
             8 | deadline = "20"
               |            ^^^^
               = expected 500ms, 30s, 2m or 1h30m
-            pay.toml:9:10: policy is no `write`
+            pay.toml:9:10: policy cannot be `write`
             9 | policy = "write"
               |          ^^^^^^^ did you mean `writes`?
               = expected one of default, interactive, batch, writes, off
@@ -557,7 +557,7 @@ fn an_expectation_that_says_nothing_is_told() {
             4 | elapsed = "backoff"
               | ^^^^^^^^^^^^^^^^^^^
               = expected schedule = { base = "500ms", cap = "8s" } beside it, or "1s..4s"
-            pay.toml:5:8: exit is no `zero`
+            pay.toml:5:8: exit cannot be `zero`
             5 | exit = "zero"
               |        ^^^^^^
               = expected one of nonzero, timeout
@@ -566,7 +566,7 @@ fn an_expectation_that_says_nothing_is_told() {
             5 | schedule = { base = "0ms", factor = 1.25, jitter = "ful" }
               |                                     ^^^^
               = expected 2 or 1.5
-            pay.toml:5:52: jitter is no `ful`
+            pay.toml:5:52: jitter cannot be `ful`
             5 | schedule = { base = "0ms", factor = 1.25, jitter = "ful" }
               |                                                    ^^^^^ did you mean `full`?
               = expected one of full, equal, decorrelated, decorrelated-aws, none
@@ -624,7 +624,7 @@ fn a_command_that_needs_a_shell_is_told_before_it_runs() {
             2 | client = { run = "", timeout = "0s", runs = 0, calls = "two", env = { "A=B" = "" } }
               |                                             ^
               = expected a whole number from 1 to 1000
-            pay.toml:2:56: calls is no `two`
+            pay.toml:2:56: calls cannot be `two`
             2 | client = { run = "", timeout = "0s", runs = 0, calls = "two", env = { "A=B" = "" } }
               |                                                        ^^^^^
               = expected one of one, many
