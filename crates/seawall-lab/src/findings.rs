@@ -125,3 +125,6 @@ pub struct Finding {
     /// What proves it.
     pub proof: Proof,
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

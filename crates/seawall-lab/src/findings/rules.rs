@@ -1,6 +1,6 @@
 //! The rules that one call can break by itself: each looks at one pair of attempts after the other.
 
-use super::calls::CallSeen;
+use super::calls::{CallSeen, Likeness};
 use super::growth;
 use super::log::{Attempt, Effect, Log, Met, Word};
 use super::timeline::{Proof, TimeLine, rounded};
@@ -83,7 +83,7 @@ pub fn check(rule: Rule, limits: Limits, runs: &[RunSeen<'_>]) -> Vec<Finding> {
                             kind: Kind::Broken,
                             run: Some(number + 1),
                             expected,
-                            seen: met,
+                            seen: met + put_together(call),
                             proof: Proof::Attempts(TimeLine::of(run.log, &places, &notes)),
                         });
                     }
@@ -98,6 +98,14 @@ pub fn check(rule: Rule, limits: Limits, runs: &[RunSeen<'_>]) -> Vec<Finding> {
     match seen {
         true => findings,
         false => vec![unseen(rule, needs(rule))],
+    }
+}
+
+/// Where nothing better than a likeness says that attempts are one call, whoever reads of it should know.
+const fn put_together(call: &CallSeen) -> &'static str {
+    match call.by {
+        Likeness::Named | Likeness::Key | Likeness::Body => "",
+        Likeness::Shape => " (one call, by how like their bodies are)",
     }
 }
 
@@ -444,7 +452,7 @@ fn no_shared_cool_down(_: Limits, run: &RunSeen<'_>, call: &CallSeen) -> Look {
             places.sort_unstable();
             return Look::Broken {
                 expected: format!(
-                    "no call within {} of a {}: {} that all were told",
+                    "no other call within {} of an answer that said {}: {}",
                     hint.wait, hint.source, hint.text
                 ),
                 met: format!("another call came after {}", rounded(other.at.since(answered))),

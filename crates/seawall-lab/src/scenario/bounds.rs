@@ -45,7 +45,6 @@ pub fn bounds<'a>(
         let range = schedule
             .backoff
             .range(u32::try_from(retries).unwrap_or(u32::MAX), previous);
-        previous = range.longest;
         let hint = attempt.hint.as_ref().filter(|_| attempt.met() != Met::Answered);
         let hint = hint.map(|hint| hint.wait.min(schedule.hint_max.unwrap_or(Duration::MAX)));
         let (mut shortest, mut longest) = (range.shortest, range.longest);
@@ -78,6 +77,8 @@ pub fn bounds<'a>(
             .max(told.plus(hint.unwrap_or(Duration::ZERO)));
         least = least.plus(floor.minus(timing.early_slack()));
         let longest = longest.up_to_millis();
+        // A decorrelated draw follows the wait before it, a hint's too.
+        previous = longest;
         most = most.plus(took).plus(longest).plus(timing.late_slack(longest));
     }
     Bounds { least, most }

@@ -109,6 +109,10 @@ pub fn judge(scenario: &Scenario, evidence: &Evidence) -> Verdict {
         Work::Client(_) => court.client(&mut checks),
     }
     court.whole(&mut checks);
+    if evidence.runs.len() == 1 {
+        let findings = checks.iter_mut().flat_map(|check| &mut check.findings);
+        findings.for_each(|finding| finding.run = None);
+    }
     Verdict {
         checks,
         observe: scenario.expect.observe,
@@ -199,20 +203,22 @@ impl<'a> Court<'a> {
 
     fn attempts(&self, written: &Written<super::PathCount>) -> Check {
         let super::PathCount { pattern, count } = &written.value;
+        let at = pattern.to_string();
+        let at = at.strip_prefix("* ").unwrap_or(&at);
         let mut findings = Vec::new();
         for (number, _, seen) in self.seen() {
             let places = matching(&seen.log.attempts, pattern);
             if !count.holds(places.len() as u64) {
                 findings.push(broken(
                     Some(number),
-                    format!("{count} attempts at `{pattern}`"),
+                    format!("{count} attempts at {at}"),
                     places.len().to_string(),
                     Proof::Attempts(TimeLine::of(seen.log, &places, &[])),
                 ));
             }
         }
         Check {
-            what: format!("attempts at `{pattern}`"),
+            what: format!("attempts at {at}"),
             at: Some(written.at.clone()),
             findings,
         }

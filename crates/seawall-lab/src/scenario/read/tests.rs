@@ -294,7 +294,7 @@ fn who_calls_and_what_is_called_is_said_once() {
         &[
             "",
             "name = \"x\"\nmock = 5\n[[step]]\nsend = \"GET /x\"\n[client]\nrun = \"x\"\n",
-            &format!("mock = \"\"\nstep = []\n"),
+            "mock = \"\"\nstep = []\n",
             &format!("mock.listen = \"127.0.0.1:9\"\n{STEP}"),
         ],
         expect![[r#"

@@ -3,6 +3,7 @@
 //! A suite is a file; its cases are the run itself, which has the time, and every expectation. What could not be judged
 //! is `skipped` where that is allowed. XML 1.0 has no way to write most control characters, so they are replaced.
 
+use super::text::FINDINGS_MAX;
 use super::{Came, Entry, Report};
 use crate::findings::Finding;
 use crate::scenario::{Check, Scenario, State, Verdict};
@@ -182,6 +183,7 @@ fn expectation(
             let details: Vec<String> = check
                 .findings
                 .iter()
+                .take(FINDINGS_MAX)
                 .map(|finding| detail(scenario, check, finding))
                 .collect();
             format!(

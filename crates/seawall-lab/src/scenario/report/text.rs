@@ -1,12 +1,13 @@
 //! For people.
 
 use super::{Came, Colour, Entry, Tally};
-use crate::findings::{Finding, Kind, rounded};
+use crate::findings::{Finding, Kind, Proof, TimeLine, rounded};
 use crate::scenario::{Check, Passed, Scenario, State, Verdict};
-use std::fmt::Write as _;
 
 /// The most of a line of the file that is quoted, in characters.
 const LINE_CHARS_MAX: usize = 100;
+/// The most findings of one expectation that are shown; eight runs that fail alike are told by three.
+pub(super) const FINDINGS_MAX: usize = 3;
 
 pub(super) fn entry(entry: &Entry, colour: Colour) -> String {
     let seed = entry
@@ -45,7 +46,7 @@ pub(super) fn entry(entry: &Entry, colour: Colour) -> String {
 }
 
 fn findings(scenario: &Scenario, verdict: &Verdict, colour: Colour) -> String {
-    let mut text = String::new();
+    let (mut text, mut shown) = (String::new(), Vec::new());
     for check in &verdict.checks {
         let sign = match (check.state(), verdict.lets_pass(check)) {
             (State::Held, _) => continue,
@@ -53,10 +54,12 @@ fn findings(scenario: &Scenario, verdict: &Verdict, colour: Colour) -> String {
             (State::NotObservable, true) => painted("?", YELLOW, colour),
             (State::NotObservable, false) => painted("x", RED, colour),
         };
-        // Writing to a text never fails.
-        let _infallible = writeln!(text, "  {sign} {}{}", check.what, place(scenario, check));
-        for finding in &check.findings {
-            text.push_str(&one(finding));
+        text.push_str(&format!("  {sign} {}{}\n", check.what, place(scenario, check)));
+        for finding in check.findings.iter().take(FINDINGS_MAX) {
+            text.push_str(&one(finding, &mut shown));
+        }
+        if let more @ 1.. = check.findings.len().saturating_sub(FINDINGS_MAX) {
+            text.push_str(&format!("      … and {more} more like this\n"));
         }
     }
     text
@@ -75,21 +78,38 @@ fn place(scenario: &Scenario, check: &Check) -> String {
     format!(" ({}:{}: {quoted})", scenario.file(), at.line)
 }
 
-fn one(finding: &Finding) -> String {
+fn one(finding: &Finding, shown: &mut Vec<TimeLine>) -> String {
     let run = finding
         .run
-        .filter(|run| *run > 1)
-        .map_or_else(String::new, |run| format!(" in run {run}"));
+        .map_or_else(String::new, |run| format!(" (run {run})"));
     let seen: String = finding.seen.chars().map(visible).collect();
     match finding.kind {
-        Kind::NotObservable => format!("      not observable{run}: {seen}\n"),
+        Kind::NotObservable => format!("      not observable: {seen}{run}\n"),
         Kind::Broken => {
             let expected: String = finding.expected.chars().map(visible).collect();
-            let proof = indented(&finding.proof.to_string(), 8);
+            let proof = indented(&proof(&finding.proof, shown), 8);
             let proof = if proof.is_empty() { proof } else { proof + "\n" };
-            format!("      expected  {expected}\n      seen{run}  {seen}\n{proof}")
+            format!("      expected  {expected}\n      seen      {seen}{run}\n{proof}")
         }
     }
+}
+
+/// A proof as a text; of attempts that stand further up already, only what is wrong with them.
+fn proof(proof: &Proof, shown: &mut Vec<TimeLine>) -> String {
+    let Proof::Attempts(timeline) = proof else {
+        return proof.to_string();
+    };
+    let mut bare = timeline.clone();
+    bare.rows.iter_mut().for_each(|row| row.note = None);
+    if !shown.contains(&bare) {
+        shown.push(bare);
+        return proof.to_string();
+    }
+    let noted = timeline.rows.iter().filter_map(|row| {
+        let note = row.note.as_ref()?;
+        Some(format!("#{} <- {note}\n", row.number))
+    });
+    "(the attempts are those above)\n".to_owned() + &noted.collect::<String>()
 }
 
 pub(super) fn summary(tally: Tally) -> String {
