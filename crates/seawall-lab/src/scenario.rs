@@ -57,6 +57,10 @@ use std::sync::Arc;
 /// The longest scenario file, in bytes.
 pub const FILE_BYTES_MAX: usize = 1024 * 1024;
 
+/// The JSON Schema (2020-12) of a scenario file, for editors; what it cannot say (which keys a client answers to, which
+/// names were captured before) only [`Scenario::parse`] does.
+pub const SCHEMA: &str = include_str!("scenario/schema.json");
+
 /// What a scenario file says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {

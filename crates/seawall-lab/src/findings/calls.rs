@@ -17,6 +17,7 @@
 
 use super::log::{Attempt, Met};
 use seawall_core::time::Duration;
+use std::collections::BTreeMap;
 
 /// One call, as far as a server can tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,11 +60,6 @@ impl CallSeen {
             })
             .collect()
     }
-
-    fn last<'a>(&self, attempts: &'a [Attempt]) -> &'a Attempt {
-        let place = self.places.last().expect("a call has its first attempt");
-        &attempts[*place]
-    }
 }
 
 /// A wait between two attempts of a call.
@@ -102,74 +98,134 @@ impl Likeness {
 
 /// Puts the attempts of a log together into calls, in the order of their first attempts.
 pub fn calls(attempts: &[Attempt]) -> Vec<CallSeen> {
-    let mut calls: Vec<CallSeen> = Vec::new();
-    for (place, attempt) in attempts.iter().enumerate() {
-        let found = calls
-            .iter()
-            .enumerate()
-            .filter_map(|(call, seen)| {
-                let likeness = likeness(seen, attempts, attempt)?;
-                Some((likeness, seen.last(attempts).over(), call))
-            })
-            .min();
-        match found {
-            Some((likeness, _, call)) => {
-                calls[call].places.push(place);
-                calls[call].by = calls[call].by.max(likeness);
+    let mut sorter = Sorter {
+        attempts,
+        calls: Vec::new(),
+        named: BTreeMap::new(),
+        keyed: BTreeMap::new(),
+        bodies: BTreeMap::new(),
+        shapes: BTreeMap::new(),
+    };
+    for place in 0..attempts.len() {
+        sorter.sort(place);
+    }
+    sorter.calls
+}
+
+/// A method and a path.
+type At<'a> = (&'a str, &'a str);
+/// Calls that may go on: each with the place of the attempt after which it may.
+type Waiting<'a> = BTreeMap<(At<'a>, Option<u64>), Vec<(usize, usize)>>;
+
+/// The calls so far, by all that an attempt may be known by: a log of a hundred thousand attempts is sorted in a moment.
+struct Sorter<'a> {
+    attempts: &'a [Attempt],
+    calls: Vec<CallSeen>,
+    named: BTreeMap<&'a str, usize>,
+    keyed: BTreeMap<(At<'a>, &'a str), usize>,
+    bodies: Waiting<'a>,
+    shapes: Waiting<'a>,
+}
+
+impl<'a> Sorter<'a> {
+    fn sort(&mut self, place: usize) {
+        let attempt = &self.attempts[place];
+        let at = (attempt.method.as_str(), attempt.path.as_str());
+        let found = self.continued(attempt, at);
+        let call = match found {
+            Some((call, by)) => {
+                self.calls[call].places.push(place);
+                self.calls[call].by = self.calls[call].by.max(by);
+                call
             }
-            None => calls.push(CallSeen {
-                places: vec![place],
-                by: Likeness::Named,
-            }),
+            None => {
+                self.calls.push(CallSeen {
+                    places: vec![place],
+                    by: Likeness::Named,
+                });
+                self.calls.len() - 1
+            }
+        };
+        if let Some(name) = &attempt.call {
+            self.named.insert(name, call);
+            return;
+        }
+        if let Some(key) = &attempt.key {
+            self.keyed.insert((at, key), call);
+        }
+        let met = attempt.met();
+        if met != Met::Answered {
+            let exact = attempt.body.map(|body| body.exact);
+            self.bodies.entry((at, exact)).or_default().push((call, place));
+        }
+        // After a refusal a client that goes on with its next item sends a body much like the last.
+        if let Some(body) = attempt
+            .body
+            .filter(|_| !matches!(met, Met::Answered | Met::Refused))
+        {
+            self.shapes
+                .entry((at, Some(body.shape)))
+                .or_default()
+                .push((call, place));
         }
     }
-    calls
+
+    /// The call that an attempt continues, and by what.
+    fn continued(&mut self, attempt: &'a Attempt, at: At<'a>) -> Option<(usize, Likeness)> {
+        if let Some(name) = &attempt.call {
+            return self.named.get(name.as_str()).map(|call| (*call, Likeness::Named));
+        }
+        let keyed = attempt
+            .key
+            .as_ref()
+            .and_then(|key| self.keyed.get(&(at, key.as_str())));
+        if let Some(call) = keyed {
+            return Some((*call, Likeness::Key));
+        }
+        let exact = attempt.body.map(|body| body.exact);
+        if let Some(call) = self.waiting_longest(attempt, Likeness::Body, (at, exact)) {
+            return Some((call, Likeness::Body));
+        }
+        let shape = attempt.body?.shape;
+        self.waiting_longest(attempt, Likeness::Shape, (at, Some(shape)))
+            .map(|call| (call, Likeness::Shape))
+    }
+
+    /// Of the calls that are over and unanswered, the one that has been so for the longest.
+    fn waiting_longest(
+        &mut self,
+        attempt: &Attempt,
+        by: Likeness,
+        key: (At<'a>, Option<u64>),
+    ) -> Option<usize> {
+        let (attempts, calls) = (self.attempts, &self.calls);
+        let waiting = match by {
+            Likeness::Shape => self.shapes.get_mut(&key)?,
+            Likeness::Named | Likeness::Key | Likeness::Body => self.bodies.get_mut(&key)?,
+        };
+        // One that went on, by whatever, waits no more at this place.
+        waiting.retain(|(call, place)| calls[*call].places.last() == Some(place));
+        let over = |place: usize| attempts[place].over().filter(|over| *over <= attempt.at);
+        let longest = waiting
+            .iter()
+            .filter_map(|(call, place)| Some((over(*place)?, *call)));
+        longest.min().map(|(_, call)| call)
+    }
 }
 
 /// All attempts at one method and path as one call each, in the order of their first attempts: where it is known that a
 /// client makes one call.
 pub fn calls_by_path(attempts: &[Attempt]) -> Vec<CallSeen> {
-    let mut calls: Vec<CallSeen> = Vec::new();
+    let (mut calls, mut places) = (Vec::<CallSeen>::new(), BTreeMap::<At<'_>, usize>::new());
     for (place, attempt) in attempts.iter().enumerate() {
-        let here = |call: &&mut CallSeen| {
-            let last = call.last(attempts);
-            last.method == attempt.method && last.path == attempt.path
-        };
-        match calls.iter_mut().find(here) {
-            Some(call) => call.places.push(place),
-            None => calls.push(CallSeen {
-                places: vec![place],
+        let call = *places.entry((&attempt.method, &attempt.path)).or_insert_with(|| {
+            calls.push(CallSeen {
+                places: Vec::new(),
                 by: Likeness::Named,
-            }),
-        }
+            });
+            calls.len() - 1
+        });
+        calls[call].places.push(place);
     }
     calls
-}
-
-/// Whether an attempt continues a call, and by what.
-fn likeness(call: &CallSeen, attempts: &[Attempt], attempt: &Attempt) -> Option<Likeness> {
-    let last = call.last(attempts);
-    if last.call.is_some() || attempt.call.is_some() {
-        return (last.call == attempt.call).then_some(Likeness::Named);
-    }
-    if last.method != attempt.method || last.path != attempt.path {
-        return None;
-    }
-    let mut keys = call.of(attempts).filter_map(|seen| seen.key.as_ref());
-    if attempt.key.is_some() && keys.any(|key| Some(key) == attempt.key.as_ref()) {
-        return Some(Likeness::Key);
-    }
-    let over = last.over().is_some_and(|over| over <= attempt.at);
-    if !over || last.met() == Met::Answered {
-        return None;
-    }
-    match (last.body, attempt.body) {
-        (None, None) => Some(Likeness::Body),
-        (Some(one), Some(other)) if one.exact == other.exact => Some(Likeness::Body),
-        // After a refusal a client that goes on with its next item sends a body much like the last.
-        (Some(one), Some(other)) if one.shape == other.shape && last.met() != Met::Refused => {
-            Some(Likeness::Shape)
-        }
-        (Some(_), Some(_)) | (Some(_), None) | (None, Some(_)) => None,
-    }
 }

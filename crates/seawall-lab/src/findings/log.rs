@@ -1,5 +1,9 @@
 //! What a server saw of its clients, as plain data.
 
+use seawall_core::classify::classify;
+use seawall_core::facts::Facts;
+use seawall_core::outcome::Report;
+use seawall_core::profile::Profile;
 use seawall_core::time::{Duration, Instant};
 use std::borrow::Cow;
 
@@ -119,6 +123,48 @@ impl Attempt {
             (Some(left), Some(ended)) => Some(left.min(ended)),
             (left, ended) => left.or(ended),
         }
+    }
+
+    /// Takes what the answer's head says about waiting and about sending it again, by the engine's own reading (rules C1,
+    /// C3 and C5). Whoever keeps a log calls it once, with the answer that it sends.
+    ///
+    /// ```
+    /// use seawall_core::facts::{BodyFacts, Facts};
+    /// use seawall_core::profile::Provider;
+    /// use seawall_core::time::{Duration, Wall};
+    /// use seawall_lab::findings::Attempt;
+    /// let headers: &[(&str, &[u8])] = &[("retry-after", b"5")];
+    /// let mut attempt = Attempt::default();
+    /// attempt.hear(Provider::Generic.profile(), &Facts {
+    ///     status: Some(429),
+    ///     headers: &headers,
+    ///     body: BodyFacts::default(),
+    ///     broke: None,
+    ///     wall: Wall::from_unix_ms(0),
+    /// });
+    /// let hint = attempt.hint.expect("the answer told one");
+    /// assert_eq!((hint.text.as_str(), hint.wait), ("5", Duration::from_secs(5)));
+    /// ```
+    pub fn hear(&mut self, profile: &Profile, facts: &Facts<'_>) {
+        let Report {
+            outcome,
+            should_retry,
+            ..
+        } = classify(profile, &[], facts).report;
+        self.word = match should_retry {
+            None => Word::None,
+            Some(true) => Word::Again,
+            Some(false) => Word::NotAgain,
+        };
+        self.hint = outcome.hint().map(|hint| {
+            let source = hint.source.name();
+            let written = facts.headers.get(source).map(String::from_utf8_lossy);
+            Hint {
+                source: Cow::Borrowed(source),
+                text: written.map_or_else(|| hint.wait.to_string(), Cow::into_owned),
+                wait: hint.wait,
+            }
+        });
     }
 
     /// What the client met.

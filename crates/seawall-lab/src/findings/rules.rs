@@ -7,6 +7,7 @@ use super::timeline::{Proof, TimeLine, rounded};
 use super::{Finding, Kind, Rule};
 use seawall_core::policy::Backoff;
 use seawall_core::time::{Duration, Instant};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most findings of one rule: three calls show what thirty would.
 const FINDINGS_MAX: usize = 3;
@@ -67,8 +68,9 @@ pub fn check(rule: Rule, limits: Limits, runs: &[RunSeen<'_>]) -> Vec<Finding> {
     };
     let (mut findings, mut seen, mut broken) = (Vec::new(), false, 0_usize);
     for (number, run) in runs.iter().enumerate() {
+        let scene = Scene::of(rule, limits, run);
         for call in &run.calls {
-            match look(limits, run, call) {
+            match look(&scene, call) {
                 Look::Unseen => {}
                 Look::Held => seen = true,
                 Look::Broken {
@@ -99,6 +101,77 @@ pub fn check(rule: Rule, limits: Limits, runs: &[RunSeen<'_>]) -> Vec<Finding> {
         true => findings,
         false => vec![unseen(rule, needs(rule))],
     }
+}
+
+/// One run, and what several calls of it have to do with each other.
+struct Scene<'a> {
+    limits: Limits,
+    log: &'a Log,
+    content: Content,
+    /// Places of attempts of which nothing tells whether they are one call: as like as two can be, and out at once.
+    ambiguous: BTreeSet<usize>,
+    /// The places of the attempts at each path.
+    by_path: BTreeMap<&'a str, Vec<usize>>,
+}
+
+impl<'a> Scene<'a> {
+    fn of(rule: Rule, limits: Limits, run: &RunSeen<'a>) -> Self {
+        let mut scene = Self {
+            limits,
+            log: run.log,
+            content: run.content,
+            ambiguous: BTreeSet::new(),
+            by_path: BTreeMap::new(),
+        };
+        if rule == Rule::Overlap {
+            scene.ambiguous = ambiguous(&scene.log.attempts);
+        }
+        if rule == Rule::NoSharedCoolDown {
+            for (place, attempt) in run.log.attempts.iter().enumerate() {
+                scene.by_path.entry(&attempt.path).or_default().push(place);
+            }
+        }
+        scene
+    }
+
+    /// The attempts of a call with their places.
+    fn attempts(&self, call: &'a CallSeen) -> impl Iterator<Item = (usize, &'a Attempt)> {
+        let attempts = &self.log.attempts;
+        call.places.iter().map(move |place| (*place, &attempts[*place]))
+    }
+
+    /// Each attempt of a call with the one before it: their places and themselves.
+    fn pairs(
+        &self,
+        call: &'a CallSeen,
+    ) -> impl Iterator<Item = ((usize, &'a Attempt), (usize, &'a Attempt))> {
+        self.attempts(call).zip(self.attempts(call).skip(1))
+    }
+}
+
+/// Attempts without name and key that are as like as two can be, and out at the same time.
+fn ambiguous(attempts: &[Attempt]) -> BTreeSet<usize> {
+    let mut found = BTreeSet::new();
+    let mut out = BTreeMap::new();
+    let unnamed = |attempt: &Attempt| attempt.call.is_none() && attempt.key.is_none();
+    for (place, attempt) in attempts
+        .iter()
+        .enumerate()
+        .filter(|(_, attempt)| unnamed(attempt))
+    {
+        let over = attempt.over().unwrap_or(Instant::NEVER);
+        let body = attempt.body.map(|body| body.exact);
+        let longest = out
+            .entry((&attempt.method, &attempt.path, body))
+            .or_insert((place, over));
+        if longest.0 != place && longest.1 > attempt.at {
+            found.extend([longest.0, place]);
+        }
+        if over >= longest.1 {
+            *longest = (place, over);
+        }
+    }
+    found
 }
 
 /// Where nothing better than a likeness says that attempts are one call, whoever reads of it should know.
@@ -168,36 +241,21 @@ const fn needs(rule: Rule) -> &'static str {
     }
 }
 
-/// Each attempt of a call with the one before it: their places and themselves.
-fn pairs<'a>(
-    run: &'a RunSeen<'_>,
-    call: &'a CallSeen,
-) -> impl Iterator<Item = ((usize, &'a Attempt), (usize, &'a Attempt))> {
-    let attempts = &run.log.attempts;
-    call.places
-        .windows(2)
-        .map(move |pair| ((pair[0], &attempts[pair[0]]), (pair[1], &attempts[pair[1]])))
-}
-
 /// When a told wait runs off; `None` where none was told.
 fn due(attempt: &Attempt) -> Option<Instant> {
     let hint = attempt.hint.as_ref().filter(|_| attempt.met() != Met::Answered)?;
     Some(attempt.answered.unwrap_or(attempt.at).after(hint.wait))
 }
 
-fn before_hint(_: Limits, run: &RunSeen<'_>, call: &CallSeen) -> Look {
-    let slack = run.log.timing.early_slack();
+fn before_hint<'a>(scene: &Scene<'a>, call: &'a CallSeen) -> Look {
+    let slack = scene.log.timing.early_slack();
     let mut look = Look::Unseen;
     let mut told: Option<(Instant, &Attempt)> = None;
-    for (place, attempt) in call
-        .places
-        .iter()
-        .map(|place| (*place, &run.log.attempts[*place]))
-    {
+    for (place, attempt) in scene.attempts(call) {
         if let Some((due, teller)) = told
             && attempt.at < due.before(slack)
             // What had left before the answer came could not know.
-            && attempt.at > teller.answered.unwrap_or(teller.at)
+            && attempt.at >= teller.answered.unwrap_or(teller.at)
         {
             let hint = teller
                 .hint
@@ -225,14 +283,10 @@ fn before_hint(_: Limits, run: &RunSeen<'_>, call: &CallSeen) -> Look {
     look
 }
 
-fn overlap(_: Limits, run: &RunSeen<'_>, call: &CallSeen) -> Look {
-    let slack = run.log.timing.early_slack();
+fn overlap<'a>(scene: &Scene<'a>, call: &'a CallSeen) -> Look {
+    let slack = scene.log.timing.early_slack();
     let mut out_until: Option<(usize, Option<Instant>)> = None;
-    for (place, attempt) in call
-        .places
-        .iter()
-        .map(|place| (*place, &run.log.attempts[*place]))
-    {
+    for (place, attempt) in scene.attempts(call) {
         if let Some((other, over)) = out_until
             && over.is_none_or(|over| attempt.at.after(slack) < over)
         {
@@ -259,36 +313,16 @@ fn overlap(_: Limits, run: &RunSeen<'_>, call: &CallSeen) -> Look {
             out_until = Some((place, attempt.over()));
         }
     }
-    match call.places.len() == 1 && is_ambiguous(run, call) {
+    match call.places.len() == 1 && scene.ambiguous.contains(&call.places[0]) {
         true => Look::Unseen,
         false => Look::Held,
     }
 }
 
-/// Whether a call of one attempt may be part of another one: as like as two can be, and out at the same time.
-fn is_ambiguous(run: &RunSeen<'_>, call: &CallSeen) -> bool {
-    let attempts = &run.log.attempts;
-    let Some(one) = call
-        .of(attempts)
-        .next()
-        .filter(|one| one.call.is_none() && one.key.is_none())
-    else {
-        return false;
-    };
-    attempts
-        .iter()
-        .filter(|other| !std::ptr::eq(*other, one))
-        .any(|other| {
-            let like = other.method == one.method && other.path == one.path && other.body == one.body;
-            let before = |a: &Attempt, b: &Attempt| a.over().is_some_and(|over| over <= b.at);
-            like && !before(one, other) && !before(other, one)
-        })
-}
-
-fn of_refused(_: Limits, run: &RunSeen<'_>, call: &CallSeen) -> Look {
+fn of_refused<'a>(scene: &Scene<'a>, call: &'a CallSeen) -> Look {
     let mut denied = 0;
     let refused = |attempt: &Attempt| attempt.met() == Met::Refused && attempt.word != Word::Again;
-    for ((_, before), (place, _)) in pairs(run, call).filter(|((_, before), _)| refused(before)) {
+    for ((_, before), (place, _)) in scene.pairs(call).filter(|((_, before), _)| refused(before)) {
         let status = before.status.unwrap_or_default();
         denied += u32::from(status == 401);
         // A client may renew its token, and try that once.
@@ -302,15 +336,15 @@ fn of_refused(_: Limits, run: &RunSeen<'_>, call: &CallSeen) -> Look {
             (place, format!("again after a {status}")),
         );
     }
-    match call.of(&run.log.attempts).any(refused) {
+    match call.of(&scene.log.attempts).any(refused) {
         true => Look::Held,
         false => Look::Unseen,
     }
 }
 
-fn told_not_to(_: Limits, run: &RunSeen<'_>, call: &CallSeen) -> Look {
+fn told_not_to<'a>(scene: &Scene<'a>, call: &'a CallSeen) -> Look {
     let told = |attempt: &Attempt| attempt.word == Word::NotAgain;
-    if let Some((_, (place, _))) = pairs(run, call).find(|((_, before), _)| told(before)) {
+    if let Some((_, (place, _))) = scene.pairs(call).find(|((_, before), _)| told(before)) {
         return Look::broken(
             call,
             "no attempt after x-should-retry: false",
@@ -318,21 +352,21 @@ fn told_not_to(_: Limits, run: &RunSeen<'_>, call: &CallSeen) -> Look {
             (place, "was told not to".to_owned()),
         );
     }
-    match call.of(&run.log.attempts).any(told) {
+    match call.of(&scene.log.attempts).any(told) {
         true => Look::Held,
         false => Look::Unseen,
     }
 }
 
-fn new_key(_: Limits, run: &RunSeen<'_>, call: &CallSeen) -> Look {
-    let mut attempts = call.of(&run.log.attempts);
+fn new_key<'a>(scene: &Scene<'a>, call: &'a CallSeen) -> Look {
+    let mut attempts = call.of(&scene.log.attempts);
     let first = attempts.next().expect("a call has its first attempt");
     let keyed = |attempt: &Attempt| attempt.key.is_some();
     let writes = keyed(first) || WRITES.contains(&first.method.as_str());
-    if call.places.len() < 2 || !writes || !call.of(&run.log.attempts).any(keyed) {
+    if call.places.len() < 2 || !writes || !call.of(&scene.log.attempts).any(keyed) {
         return Look::Unseen;
     }
-    let other = pairs(run, call).find(|(_, (_, next))| next.key != first.key);
+    let other = scene.pairs(call).find(|(_, (_, next))| next.key != first.key);
     let Some((_, (place, next))) = other else {
         return Look::Held;
     };
@@ -349,9 +383,9 @@ fn new_key(_: Limits, run: &RunSeen<'_>, call: &CallSeen) -> Look {
     )
 }
 
-fn new_body(_: Limits, run: &RunSeen<'_>, call: &CallSeen) -> Look {
+fn new_body<'a>(scene: &Scene<'a>, call: &'a CallSeen) -> Look {
     let mut look = Look::Unseen;
-    for ((_, before), (place, next)) in pairs(run, call) {
+    for ((_, before), (place, next)) in scene.pairs(call) {
         match (before.body, next.body) {
             (Some(one), Some(other)) if one.exact == other.exact => look = Look::Held,
             (None, None) => {}
@@ -368,15 +402,14 @@ fn new_body(_: Limits, run: &RunSeen<'_>, call: &CallSeen) -> Look {
     look
 }
 
-fn endless(limits: Limits, run: &RunSeen<'_>, call: &CallSeen) -> Look {
-    let most = usize::try_from(limits.attempts_max).unwrap_or(usize::MAX);
+fn endless<'a>(scene: &Scene<'a>, call: &'a CallSeen) -> Look {
+    let most = usize::try_from(scene.limits.attempts_max).unwrap_or(usize::MAX);
     let Some(place) = call.places.get(most) else {
         return Look::Held;
     };
-    let took = call.places.last().map(|last| run.log.attempts[*last].at);
-    let took = took.map_or(Duration::ZERO, |last| {
-        last.since(run.log.attempts[call.places[0]].at)
-    });
+    let attempts = &scene.log.attempts;
+    let took = call.places.last().map(|last| attempts[*last].at);
+    let took = took.map_or(Duration::ZERO, |last| last.since(attempts[call.places[0]].at));
     Look::broken(
         call,
         format!("at most {most} attempts of one call"),
@@ -385,8 +418,8 @@ fn endless(limits: Limits, run: &RunSeen<'_>, call: &CallSeen) -> Look {
     )
 }
 
-fn duplicate_write(_: Limits, run: &RunSeen<'_>, call: &CallSeen) -> Look {
-    let attempts = &run.log.attempts;
+fn duplicate_write<'a>(scene: &Scene<'a>, call: &'a CallSeen) -> Look {
+    let attempts = &scene.log.attempts;
     if call.of(attempts).all(|attempt| attempt.effect == Effect::Unknown) {
         return Look::Unseen;
     }
@@ -405,11 +438,11 @@ fn duplicate_write(_: Limits, run: &RunSeen<'_>, call: &CallSeen) -> Look {
     }
 }
 
-fn after_commit(_: Limits, run: &RunSeen<'_>, call: &CallSeen) -> Look {
+fn after_commit<'a>(scene: &Scene<'a>, call: &'a CallSeen) -> Look {
     let handed_out = |attempt: &Attempt| {
         attempt.events.is_some_and(|events| events > 0) && matches!(attempt.met(), Met::Broken | Met::Failed)
     };
-    if let Some(((_, before), (place, _))) = pairs(run, call).find(|((_, before), _)| handed_out(before)) {
+    if let Some(((_, before), (place, _))) = scene.pairs(call).find(|((_, before), _)| handed_out(before)) {
         let events = before.events.unwrap_or_default();
         return Look::broken(
             call,
@@ -418,15 +451,15 @@ fn after_commit(_: Limits, run: &RunSeen<'_>, call: &CallSeen) -> Look {
             (place, "after content".to_owned()),
         );
     }
-    match call.of(&run.log.attempts).any(handed_out) {
+    match call.of(&scene.log.attempts).any(handed_out) {
         true => Look::Held,
         false => Look::Unseen,
     }
 }
 
-fn no_shared_cool_down(_: Limits, run: &RunSeen<'_>, call: &CallSeen) -> Look {
-    let slack = run.log.timing.early_slack();
-    let attempts = &run.log.attempts;
+fn no_shared_cool_down<'a>(scene: &Scene<'a>, call: &'a CallSeen) -> Look {
+    let slack = scene.log.timing.early_slack();
+    let attempts = &scene.log.attempts;
     let mut look = Look::Unseen;
     for teller in call
         .of(attempts)
@@ -435,14 +468,20 @@ fn no_shared_cool_down(_: Limits, run: &RunSeen<'_>, call: &CallSeen) -> Look {
         let (Some(due), Some(answered)) = (due(teller), teller.answered) else {
             continue;
         };
-        let others = attempts.iter().enumerate().filter(|(place, other)| {
-            !call.places.contains(place) && other.path == teller.path && other.at > answered.after(slack)
-        });
-        for (place, other) in others {
-            look = Look::Held;
-            if other.at >= due.before(slack) {
-                continue;
-            }
+        let known = answered.after(slack);
+        let here = scene
+            .by_path
+            .get(teller.path.as_str())
+            .map_or(&[][..], Vec::as_slice);
+        let after = here.partition_point(|place| attempts[*place].at <= known);
+        let mut others = here[after..]
+            .iter()
+            .filter(|place| call.places.binary_search(place).is_err());
+        let Some((place, other)) = others.next().map(|place| (*place, &attempts[*place])) else {
+            continue;
+        };
+        look = Look::Held;
+        if other.at < due.before(slack) {
             let hint = teller
                 .hint
                 .as_ref()
@@ -464,14 +503,14 @@ fn no_shared_cool_down(_: Limits, run: &RunSeen<'_>, call: &CallSeen) -> Look {
     look
 }
 
-fn cut_taken(_: Limits, run: &RunSeen<'_>, call: &CallSeen) -> Look {
+fn cut_taken<'a>(scene: &Scene<'a>, call: &'a CallSeen) -> Look {
     let last = call
-        .of(&run.log.attempts)
+        .of(&scene.log.attempts)
         .last()
         .expect("a call has its first attempt");
     let cut = last.met() == Met::Broken && last.status.is_some_and(|status| status < 400);
     let place = call.places.last().copied().unwrap_or_default();
-    match (cut, run.content) {
+    match (cut, scene.content) {
         (false, _) | (true, Content::Unknown) => Look::Unseen,
         (true, Content::Complained) => Look::Held,
         (true, Content::Content) => Look::broken(

@@ -707,6 +707,37 @@ fn a_long_time_line_keeps_its_beginning_and_its_end() {
     assert!(!shown.contains(['\u{1b}', '\u{7}']), "{shown}");
 }
 
+#[test]
+fn a_full_journal_is_judged_in_a_moment() {
+    // A look at every pair of a hundred thousand attempts is ten thousand million looks: minutes, where this is seconds
+    // at most. One path, few bodies, half of them throttled, many out at once.
+    let attempts = (0..100_000_u64).map(|n| Attempt {
+        method: "POST".to_owned(),
+        path: "/p".to_owned(),
+        key: (n % 3 == 0).then(|| format!("k{}", n / 9)),
+        body: Some(Fingerprint::of(&[b'a' + u8::try_from(n % 7).unwrap()])),
+        at: Instant::START.after(Duration::from_millis(n)),
+        answered: Some(Instant::START.after(Duration::from_millis(n + 5))),
+        ended: Some(Instant::START.after(Duration::from_millis(n + 5))),
+        status: Some(if n % 2 == 0 { 429 } else { 200 }),
+        hint: (n % 2 == 0).then(|| Hint {
+            source: "retry-after".into(),
+            text: "1".to_owned(),
+            wait: Duration::from_secs(1),
+        }),
+        ..Attempt::default()
+    });
+    let log = Log {
+        attempts: attempts.collect(),
+        dropped: 0,
+        timing: Timing::Virtual,
+    };
+    let runs = runs(std::slice::from_ref(&log));
+    for rule in Rule::ALL {
+        assert!(super::check(rule, LIMITS, &runs).len() <= 3, "{rule}");
+    }
+}
+
 fn any_attempts() -> impl Strategy<Value = Vec<Attempt>> {
     let one = (
         0_u64..50,

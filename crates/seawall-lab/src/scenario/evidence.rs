@@ -30,6 +30,21 @@ impl Run {
     pub fn call_name(step: usize, send: usize) -> String {
         format!("{}.{}", step + 1, send + 1)
     }
+
+    /// The step and the send, both counted from 0, that a call of this name is of.
+    pub(super) fn of_call(name: &str) -> Option<(usize, usize)> {
+        let (step, send) = name.split_once('.')?;
+        let from_zero = |text: &str| text.parse::<usize>().ok()?.checked_sub(1);
+        Some((from_zero(step)?, from_zero(send)?))
+    }
+
+    /// What the caller of this send got.
+    pub(super) fn got(&self, step: usize, send: usize) -> Option<&Got> {
+        match self.steps.get(step)? {
+            StepSeen::Sent(gots) => gots.get(send),
+            StepSeen::NotSent(_) => None,
+        }
+    }
 }
 
 /// What became of a step.

@@ -290,19 +290,8 @@ impl<'a> Court<'a> {
             });
         }
         let name = call.of(&run.log.attempts).next()?.call.as_ref()?;
-        let steps = run.steps.iter().enumerate();
-        let sends = steps.flat_map(|(step, seen)| match seen {
-            StepSeen::Sent(gots) => gots
-                .iter()
-                .enumerate()
-                .map(move |(send, got)| (step, send, got))
-                .collect(),
-            StepSeen::NotSent(_) => Vec::new(),
-        });
-        sends
-            .into_iter()
-            .find(|(step, send, _)| Run::call_name(*step, *send) == *name)
-            .and_then(|(_, _, got)| got.schedule)
+        let (step, send) = Run::of_call(name)?;
+        run.got(step, send)?.schedule
     }
 }
 

@@ -123,18 +123,10 @@ impl Court<'_> {
         let Work::Steps(steps) = &self.scenario.work else {
             return false;
         };
-        let name = call
-            .of(&run.log.attempts)
-            .next()
-            .and_then(|attempt| attempt.call.as_ref());
-        let together =
-            |step: usize| matches!(steps.get(step).map(|step| step.sends), Some(Sends::Together(2..)));
-        run.steps.iter().enumerate().any(|(step, seen)| match seen {
-            StepSeen::Sent(gots) => {
-                together(step) && (0..gots.len()).any(|send| Some(&Run::call_name(step, send)) == name)
-            }
-            StepSeen::NotSent(_) => false,
-        })
+        let first = call.of(&run.log.attempts).next();
+        let name = first.and_then(|attempt| attempt.call.as_deref());
+        let step = name.and_then(Run::of_call).and_then(|(step, _)| steps.get(step));
+        matches!(step.map(|step| step.sends), Some(Sends::Together(2..)))
     }
 
     pub(super) fn waits(&self, written: &Written<Vec<LengthRange>>) -> Check {

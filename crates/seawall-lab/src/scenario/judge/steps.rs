@@ -7,6 +7,7 @@ use crate::scenario::{
     BodyIs, Capture, Elapsed, Got, HeaderIs, Place, Run, Scalar, StatusIs, Step, StepSeen, Written,
 };
 use seawall_core::time::Duration;
+use std::collections::BTreeMap;
 
 /// The most of a body that a finding quotes, in characters.
 const BODY_CHARS_MAX: usize = 200;
@@ -130,18 +131,22 @@ impl Court<'_> {
             let Some(StepSeen::Sent(gots)) = run.steps.get(place) else {
                 continue;
             };
+            let mut calls = BTreeMap::new();
+            for call in &seen.calls {
+                let first = call.of(&seen.log.attempts).next();
+                let name = first.and_then(|attempt| Run::of_call(attempt.call.as_ref()?));
+                calls.extend(
+                    name.filter(|(step, _)| *step == place)
+                        .map(|(_, send)| (send, call)),
+                );
+            }
             for (send, got) in gots.iter().enumerate() {
-                let name = Run::call_name(place, send);
-                let named = |call: &&CallSeen| {
-                    call.of(&seen.log.attempts)
-                        .any(|attempt| attempt.call.as_deref() == Some(&name))
-                };
                 findings.extend(look(&Sent {
                     number,
                     run,
                     seen,
                     got,
-                    call: seen.calls.iter().find(named),
+                    call: calls.get(&send).copied(),
                     which: match gots.len() {
                         0 | 1 => String::new(),
                         all => format!(" (send {} of {all})", send + 1),

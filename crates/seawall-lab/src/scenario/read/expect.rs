@@ -2,6 +2,9 @@
 
 mod schedule;
 
+#[cfg(test)]
+pub(super) use schedule::SCHEDULE_KEYS;
+
 use super::{Key, Reader, Value, in_order};
 use crate::error::{ScriptError, Source, shown};
 use crate::findings::Rule;

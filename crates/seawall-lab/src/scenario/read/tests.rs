@@ -1,9 +1,15 @@
+use super::client::CLIENT_KEYS;
+use super::expect::{EXPECT_KEYS, SCHEDULE_KEYS, STEP_EXPECT_KEYS};
+use super::step::STEP_KEYS;
 use super::*;
+use crate::findings::Rule;
+use crate::scenario::SCHEMA;
 use crate::scenario::{
     Body, BodyIs, CountRange, Elapsed, ExitIs, Grouping, Observe, PolicyAt, Scalar, Sends, StatusIs,
 };
 use expect_test::{Expect, expect};
-use std::collections::BTreeMap;
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A mock and a step, so that a text is about what it adds.
 const MOCK: &str = "mock = \"pay.toml\"\n";
@@ -666,4 +672,74 @@ fn mistakes_in_toml_itself_and_bytes_that_are_no_text_have_a_place() {
             .message()
             .contains("1048577 bytes")
     );
+}
+
+#[test]
+fn the_schema_has_every_key_of_a_scenario_and_no_other() {
+    // An editor would underline a key that is read, or offer one that is refused.
+    let schema: serde_json::Value = serde_json::from_str(SCHEMA).unwrap();
+    let of = |value: &serde_json::Value| -> BTreeSet<String> {
+        value["properties"].as_object().unwrap().keys().cloned().collect()
+    };
+    let known = |keys: &[&str]| -> BTreeSet<String> { keys.iter().map(|key| (*key).to_owned()).collect() };
+    let defs = &schema["$defs"];
+    assert_eq!(of(&schema), known(&TOP_KEYS));
+    assert_eq!(of(&defs["step"]), known(&STEP_KEYS));
+    assert_eq!(of(&defs["client"]), known(&CLIENT_KEYS));
+    assert_eq!(of(&defs["expect"]), known(&EXPECT_KEYS));
+    assert_eq!(of(&defs["step_expect"]), known(&STEP_EXPECT_KEYS));
+    assert_eq!(
+        of(&defs["expect"]["properties"]["schedule"]),
+        known(&SCHEDULE_KEYS)
+    );
+    let rules: Vec<&str> = Rule::ALL.iter().map(|rule| rule.name()).collect();
+    assert_eq!(defs["rule"]["enum"], serde_json::json!(rules));
+}
+
+/// A scenario with every table in it, for what follows to break.
+const WHOLE: &str = r#"name = "x"
+seed = 7
+[[mock.route]]
+match = "POST /p"
+script = "2x 503, 200"
+[[step]]
+send = "POST /p?x={{id}}"
+headers = { a = "b" }
+json = { a = [1, 2.5, true, "x{{id}}"], b = { c = 1979-05-27 } }
+policy = { retries = 3, backoff.base = "1s" }
+key = "k"
+capture = { id = "$.a[0]['b']" }
+expect = { status = [200, 201], reason = "succeeded", attempts = "2..=3", body = { "$.a" = 1 }, waits = ["1s.."] }
+[step.policy2]
+[client]
+run = 'a "b" \c'
+env = { A = "1" }
+[expect]
+attempts = { "/p" = "..=4" }
+elapsed = "backoff"
+never = ["overlap", { rule = "endless", over = 3 }]
+schedule = { base = "1s", jitter = { proportional = 0.25 } }
+"#;
+
+proptest! {
+    #[test]
+    fn no_text_is_a_panic(
+        cuts in proptest::collection::vec((0..WHOLE.len(), 0_usize..40, any::<proptest::sample::Index>(), 0_usize..40), 0..4),
+        stray in ".{0,6}",
+    ) {
+        // Could break if a span of one text were taken for that of another, or a length were counted in bytes.
+        let mut text = WHOLE.to_owned();
+        for (at, length, from, copied) in cuts {
+            let at = text.floor_char_boundary(at.min(text.len()));
+            let end = text.floor_char_boundary((at + length).min(text.len()));
+            let from = text.floor_char_boundary(from.index(text.len() + 1));
+            let to = text.floor_char_boundary((from + copied).min(text.len()));
+            let piece = text[from..to].to_owned() + &stray;
+            text.replace_range(at..end, &piece);
+        }
+        if let Err(errors) = Scenario::parse("x.toml", &text) {
+            prop_assert!(errors.iter().len() > 0);
+            prop_assert!(!errors.to_string().is_empty());
+        }
+    }
 }
