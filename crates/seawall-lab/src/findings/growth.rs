@@ -233,3 +233,6 @@ fn share(length: Duration, per_mille: u64) -> u64 {
     let nanos = u128::from(length.as_nanos()) * u128::from(per_mille) / 1_000;
     u64::try_from(nanos).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,8 +7,6 @@
 use super::*;
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
-use seawall_core::policy::{Jitter, Policy};
-use seawall_core::rng::Rng;
 use seawall_core::time::{Duration, Instant};
 
 pub(crate) fn log(timing: Timing, text: &str) -> Log {
@@ -78,7 +76,7 @@ fn attempt(line: &str) -> Attempt {
     attempt
 }
 
-fn runs(logs: &[Log]) -> Vec<RunSeen<'_>> {
+pub(super) fn runs(logs: &[Log]) -> Vec<RunSeen<'_>> {
     let seen = |log| RunSeen {
         log,
         calls: calls(&log.attempts),
@@ -87,12 +85,12 @@ fn runs(logs: &[Log]) -> Vec<RunSeen<'_>> {
     logs.iter().map(seen).collect()
 }
 
-const LIMITS: Limits = Limits {
+pub(super) const LIMITS: Limits = Limits {
     attempts_max: 3,
     promised: None,
 };
 
-fn told(findings: &[Finding]) -> String {
+pub(super) fn told(findings: &[Finding]) -> String {
     let told = findings.iter().map(|finding| {
         let Finding {
             kind,
@@ -533,146 +531,6 @@ fn the_name_of_a_fault_says_whether_an_answer_is_whole_unless_somebody_looked() 
         .remove(0);
     looked.whole = Whole::Yes;
     assert_eq!(looked.met(), Met::Answered);
-}
-
-/// Calls of one client whose waits are as given, each in a run of its own.
-fn waiting(timing: Timing, calls: impl IntoIterator<Item = Vec<u64>>) -> Vec<Log> {
-    let of_call = |waits: Vec<u64>| {
-        let mut at = 0;
-        let mut text = "0ms GET /p 503\n".to_owned();
-        for wait in waits {
-            at += 1 + wait;
-            text.push_str(&format!("{at}ms GET /p 503\n"));
-        }
-        log(timing, &text)
-    };
-    calls.into_iter().map(of_call).collect()
-}
-
-fn kinds(rule: Rule, logs: &[Log]) -> Vec<Kind> {
-    let findings = super::check(rule, LIMITS, &runs(logs));
-    findings.into_iter().map(|finding| finding.kind).collect()
-}
-
-#[test]
-fn growth_and_jitter_are_judged_by_many_calls_and_the_plainest_cases_by_one() {
-    // Could break if one short draw were a loop, four equal waits a schedule, or too little to judge a pass.
-    let real = |calls: Vec<Vec<u64>>| waiting(Timing::Real, calls);
-    let told_of = |rule, logs: &[Log]| told(&super::check(rule, LIMITS, &runs(logs)));
-    let at_once = real(vec![vec![1, 2, 40]]);
-    let steady = real(vec![vec![1000, 1010, 1003, 1008, 1001]]);
-    let few = real(vec![vec![3, 900, 20]]);
-    let shrinking = real(
-        (0..8)
-            .map(|n| vec![400 + 10 * n, 700, 800, 500 + 60 * n])
-            .collect(),
-    );
-    let doubling = real((0..8).map(|n| vec![100 + n, 200 + n, 400 + n, 800 + n]).collect());
-    let all = [&at_once, &steady, &few, &shrinking, &doubling];
-    let growth: String = all.iter().map(|logs| told_of(Rule::NoBackoff, logs)).collect();
-    expect![[r#"
-        expected a wait before each attempt but the first; seen 3 attempts came at once, after 40ms at the most
-        run 1: waits 1ms, 2ms, 40ms
-        expected waits that grow; seen 5 waits of 1s
-        run 1: waits 1s, 1.01s, 1.003s, 1.008s, 1.001s
-        not observable: growth takes 8 calls with four waits each; 0 had as many
-        expected the fourth wait to be at least 3.0 times the first, on average; seen 8 calls waited 435ms first and 710ms at the fourth, on average
-        run 1: waits 400ms, 700ms, 800ms, 500ms
-        run 2: waits 410ms, 700ms, 800ms, 560ms
-        run 3: waits 420ms, 700ms, 800ms, 620ms
-        run 4: waits 430ms, 700ms, 800ms, 680ms
-        run 5: waits 440ms, 700ms, 800ms, 740ms
-        run 6: waits 450ms, 700ms, 800ms, 800ms
-        run 7: waits 460ms, 700ms, 800ms, 860ms
-        run 8: waits 470ms, 700ms, 800ms, 920ms
-        held
-    "#]].assert_eq(&growth);
-    let jitter: String = all.iter().map(|logs| told_of(Rule::NoJitter, logs)).collect();
-    expect![[r#"
-        not observable: jitter takes 8 calls with a wait of 100ms or more; 1 waited
-        not observable: jitter takes 8 calls with a wait of 100ms or more; 1 waited
-        not observable: jitter takes 8 calls with a wait of 100ms or more; 1 waited
-        expected waits that differ from call to call; seen wait 2 of 8 calls is 700ms, again and again
-        run 1: waits 400ms, 700ms, 800ms, 500ms
-        run 2: waits 410ms, 700ms, 800ms, 560ms
-        run 3: waits 420ms, 700ms, 800ms, 620ms
-        run 4: waits 430ms, 700ms, 800ms, 680ms
-        run 5: waits 440ms, 700ms, 800ms, 740ms
-        run 6: waits 450ms, 700ms, 800ms, 800ms
-        run 7: waits 460ms, 700ms, 800ms, 860ms
-        run 8: waits 470ms, 700ms, 800ms, 920ms
-        expected waits that differ from call to call; seen wait 1 of 8 calls is 104ms, again and again
-        run 1: waits 100ms, 200ms, 400ms, 800ms
-        run 2: waits 101ms, 201ms, 401ms, 801ms
-        run 3: waits 102ms, 202ms, 402ms, 802ms
-        run 4: waits 103ms, 203ms, 403ms, 803ms
-        run 5: waits 104ms, 204ms, 404ms, 804ms
-        run 6: waits 105ms, 205ms, 405ms, 805ms
-        run 7: waits 106ms, 206ms, 406ms, 806ms
-        run 8: waits 107ms, 207ms, 407ms, 807ms
-    "#]]
-    .assert_eq(&jitter);
-}
-
-#[test]
-fn a_hint_is_the_servers_and_no_part_of_a_clients_own_waits() {
-    // A client that obeys a server which always says 1 s would otherwise neither grow nor jitter.
-    let text: String = (0..12)
-        .map(|n| format!("{}ms GET /p 429 hint=1s\n", n * 1001))
-        .collect();
-    let logs = [log(Timing::Real, &text)];
-    assert_eq!(kinds(Rule::NoBackoff, &logs), [Kind::NotObservable]);
-    assert_eq!(kinds(Rule::NoJitter, &logs), [Kind::NotObservable]);
-}
-
-#[test]
-fn a_schedule_that_promises_less_growth_is_asked_for_less() {
-    // 1.5 makes 3.4 of the first wait at the fourth, which by chance is often less than 3.
-    let backoff = Policy::builder()
-        .backoff_factor_tenths(15)
-        .jitter(Jitter::None)
-        .build()
-        .unwrap()
-        .call
-        .backoff();
-    let logs = waiting(Timing::Virtual, (0..8).map(|_| vec![500, 750, 1125, 1400]));
-    let with = |promised| {
-        super::check(
-            Rule::NoBackoff,
-            Limits {
-                attempts_max: 9,
-                promised,
-            },
-            &runs(&logs),
-        )
-        .len()
-    };
-    assert_eq!((with(None), with(Some(backoff))), (1, 0));
-}
-
-#[test]
-fn a_client_that_draws_as_seawall_does_is_never_found_without_backoff_or_jitter() {
-    // The means of eight calls lie within their bounds in all but a few of a thousand; these seeds are not those few.
-    let policy = Policy::builder().build().unwrap();
-    for seed in 0..50 {
-        let mut rng = Rng::new(seed, 1);
-        let calls = (0..8).map(|_| {
-            let draw = |retries| {
-                policy
-                    .call
-                    .backoff()
-                    .draw(&mut rng, retries, Duration::ZERO, Duration::MAX)
-            };
-            (0..5)
-                .map(draw)
-                .map(|wait| wait.unwrap().as_millis_up())
-                .collect()
-        });
-        let calls: Vec<Vec<u64>> = calls.collect();
-        let logs = waiting(Timing::Real, calls);
-        assert_eq!(kinds(Rule::NoBackoff, &logs), [], "seed {seed}");
-        assert_eq!(kinds(Rule::NoJitter, &logs), [], "seed {seed}");
-    }
 }
 
 #[test]
