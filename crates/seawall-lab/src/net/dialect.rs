@@ -96,7 +96,10 @@ impl Answer {
             head.push_str("\r\n");
         };
         let scripted = |name: &str| self.headers.iter().any(|(key, _)| key.eq_ignore_ascii_case(name));
-        if let Some(content_type) = self.content_type.filter(|_| !scripted("content-type")) {
+        if let Some(content_type) = self
+            .content_type
+            .filter(|_| !scripted("content-type") && !self.is_bodiless())
+        {
             line("content-type", content_type);
         }
         for (name, value) in &self.headers {

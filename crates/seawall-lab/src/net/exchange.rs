@@ -247,9 +247,9 @@ impl<'s> Exchange<'s> {
         self.outcome.bytes_out += bytes;
     }
 
-    /// Whether a byte of the answer was sent.
-    pub(super) fn has_sent(&self) -> bool {
-        self.outcome.bytes_out > 0
+    /// Shows the journal what is known so far: call it before a wait, so that whoever looks meanwhile sees what for.
+    pub(super) fn show(&self) {
+        self.shared.log().show(self.number, self.outcome.clone());
     }
 
     /// Ends an attempt whose client left before it had the whole answer.

@@ -12,6 +12,9 @@ use play::{Asked, play};
 use std::sync::Arc;
 use wire::{Head, Length, ReadError, Wire};
 
+/// Leave to send a body.
+const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+
 /// What becomes of a connection.
 enum Then {
     /// It takes the next request.
@@ -55,9 +58,12 @@ pub(super) async fn run(socket: Socket, connection: u64, shared: Arc<Shared>) {
 
 async fn serve(mut wire: Wire, shared: &Shared, head: &Head, mut exchange: Exchange<'_>) -> Then {
     let request = &head.request;
-    if asks_to_continue(head) && wire.send(b"HTTP/1.1 100 Continue\r\n\r\n").await.is_err() {
-        exchange.left();
-        return Then::Gone;
+    if asks_to_continue(head) {
+        if wire.send(CONTINUE).await.is_err() {
+            exchange.left();
+            return Then::Gone;
+        }
+        exchange.sent(CONTINUE.len() as u64);
     }
     let body = match wire.body(head.length).await {
         Ok((body, bytes)) => {
@@ -72,7 +78,11 @@ async fn serve(mut wire: Wire, shared: &Shared, head: &Head, mut exchange: Excha
             return refuse(wire, shared, exchange, status, message).await;
         }
     };
-    let score = exchange.decide(request, &body, Performer::Http1);
+    let performer = match head.chunks {
+        true => Performer::Http1,
+        false => Performer::Http10,
+    };
+    let score = exchange.decide(request, &body, performer);
     play(wire, &shared.pace, exchange, score, asked(head)).await
 }
 

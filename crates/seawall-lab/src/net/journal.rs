@@ -90,6 +90,21 @@ pub(super) struct Outcome {
     pub(super) fault: Option<Cow<'static, str>>,
 }
 
+impl Outcome {
+    fn enter(self, attempt: &mut Attempt) {
+        attempt.route = self.route;
+        attempt.status = self.status;
+        attempt.fault = self.fault;
+        attempt.answered = self.answered;
+        attempt.client_left = self.client_left;
+        attempt.bytes_in = self.bytes_in;
+        attempt.bytes_out = self.bytes_out;
+        attempt.key = self.key.or(attempt.key.take());
+        attempt.work = self.work;
+        attempt.object = self.object;
+    }
+}
+
 /// The journal as it grows.
 #[derive(Debug)]
 pub(super) struct Log {
@@ -132,27 +147,26 @@ impl Log {
         number
     }
 
+    /// Shows what is known of an attempt that goes on. One that was dropped or cleared meanwhile is let go.
+    pub(super) fn show(&mut self, number: u64, outcome: Outcome) {
+        if let Some(attempt) = self.attempt(number) {
+            outcome.enter(attempt);
+        }
+    }
+
     /// Completes an attempt. One that was dropped or cleared meanwhile is only counted.
     pub(super) fn end(&mut self, number: u64, now: Instant, outcome: Outcome) {
         self.open -= 1;
+        if let Some(attempt) = self.attempt(number) {
+            outcome.enter(attempt);
+            attempt.ended = Some(now);
+        }
+    }
+
+    fn attempt(&mut self, number: u64) -> Option<&mut Attempt> {
         let first = self.next - self.attempts.len() as u64;
-        let place = number
-            .checked_sub(first)
-            .and_then(|place| usize::try_from(place).ok());
-        let Some(attempt) = place.and_then(|place| self.attempts.get_mut(place)) else {
-            return;
-        };
-        attempt.status = outcome.status;
-        attempt.answered = outcome.answered;
-        attempt.client_left = outcome.client_left;
-        attempt.bytes_in = outcome.bytes_in;
-        attempt.bytes_out = outcome.bytes_out;
-        attempt.ended = Some(now);
-        attempt.route = outcome.route;
-        attempt.fault = outcome.fault;
-        attempt.key = outcome.key.or(attempt.key.take());
-        attempt.work = outcome.work;
-        attempt.object = outcome.object;
+        let place = usize::try_from(number.checked_sub(first)?).ok()?;
+        self.attempts.get_mut(place)
     }
 
     /// Forgets every attempt.

@@ -11,7 +11,7 @@ use std::task::Waker;
 
 /// How long to wait before accepting again after the system refused.
 pub(super) const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
-/// How long bytes get to reach the client before a reset: a reset throws away what was not delivered.
+/// How long bytes that are on their way get to reach the client before a reset.
 pub(super) const DELIVERY_PAUSE: Duration = Duration::from_millis(50);
 /// How long a client may go on sending after the mock has said that it will not answer.
 pub(super) const DRAIN_MAX: Duration = Duration::from_secs(2);

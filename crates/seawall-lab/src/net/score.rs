@@ -40,6 +40,8 @@ const GARBAGE: &[u8] = b"\xff\xfe\x00seawall: these bytes are no HTTP\x00\x01\x0
 /// Who plays: what one protocol has and another lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Performer {
+    /// HTTP/1.0, which knows no chunks.
+    Http10,
     /// HTTP/1.1.
     Http1,
 }
@@ -276,6 +278,7 @@ impl Composer<'_> {
                 Score::whole(answer)
             }
             Deed::BadChunk => match self.performer {
+                Performer::Http10 => self.lacks(&action.deed.name()),
                 Performer::Http1 => Score {
                     claim: Claim::Open,
                     ending: Ending::BadChunk,
@@ -289,6 +292,7 @@ impl Composer<'_> {
     /// A 200 in the place of what cannot be done would be a lie.
     fn lacks(&self, action: &str) -> Score {
         let protocol = match self.performer {
+            Performer::Http10 => "HTTP/1.0",
             Performer::Http1 => "HTTP/1.1",
         };
         let message = format!("this mock does not serve `{action}` over {protocol}");

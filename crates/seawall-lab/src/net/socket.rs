@@ -3,12 +3,18 @@
 //! What can go wrong: a TLS layer says goodbye on its own, and a "reset" comes out as an orderly end. So the TCP
 //! stream below stays within reach, whatever stands on it.
 
+use super::pace::{DELIVERY_PAUSE, moment};
+use seawall_core::time::Duration;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
+
+/// How often it is asked whether what was sent has arrived: at first, and later.
+const DELIVERY_STEP_MIN: Duration = Duration::from_millis(1);
+const DELIVERY_STEP_MAX: Duration = Duration::from_millis(16);
 
 /// One accepted connection's bytes.
 #[derive(Debug)]
@@ -26,12 +32,78 @@ impl Socket {
         self.tcp().set_zero_linger()
     }
 
+    /// Waits until every byte that was sent has left for the peer, however slowly it reads, and gives the last ones
+    /// a moment to arrive: a reset throws away what is still here, and on some systems what is there unread.
+    pub(super) async fn delivered(&self) -> Waited {
+        let mut pause = DELIVERY_STEP_MIN;
+        loop {
+            match sending(self.tcp()) {
+                Sending::Done | Sending::Unknown => break,
+                Sending::Broken => return Waited::ClientLeft,
+                Sending::UnderWay => moment(pause).await,
+            }
+            pause = pause.times(2).min(DELIVERY_STEP_MAX);
+        }
+        moment(DELIVERY_PAUSE).await;
+        Waited::Whole
+    }
+
     fn tcp(&self) -> &TcpStream {
         match self {
             Self::Plain(stream) => stream,
             Self::Tls(stream) => stream.get_ref().0,
         }
     }
+}
+
+/// How a wait for something ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waited {
+    /// What was waited for is there.
+    Whole,
+    /// The client left first.
+    ClientLeft,
+}
+
+/// How far what was sent has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sending {
+    /// Nothing is left on this side.
+    Done,
+    /// The peer's system has no room for the rest yet.
+    UnderWay,
+    /// The connection is no more.
+    Broken,
+    /// This system does not say.
+    #[cfg_attr(target_os = "linux", expect(dead_code, reason = "Linux says, others do not"))]
+    Unknown,
+}
+
+/// A Linux socket whose low-water mark of unsent bytes is one counts as writable once none are left.
+#[cfg(target_os = "linux")]
+fn sending(stream: &TcpStream) -> Sending {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    if socket2::SockRef::from(stream).set_tcp_notsent_lowat(1).is_err() {
+        return Sending::Broken;
+    }
+    let at_once = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    let mut asked = [PollFd::new(stream, PollFlags::OUT)];
+    let broken = PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL;
+    match poll(&mut asked, Some(&at_once)) {
+        Err(rustix::io::Errno::INTR) => Sending::UnderWay,
+        Err(_) => Sending::Broken,
+        Ok(_) if asked[0].revents().intersects(broken) => Sending::Broken,
+        Ok(_) if asked[0].revents().contains(PollFlags::OUT) => Sending::Done,
+        Ok(_) => Sending::UnderWay,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn sending(_stream: &TcpStream) -> Sending {
+    Sending::Unknown
 }
 
 impl AsyncRead for Socket {

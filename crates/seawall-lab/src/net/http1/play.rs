@@ -1,11 +1,18 @@
 //! Plays a score over HTTP/1.1.
 
-use super::wire::{Waited, Wire};
+use super::wire::Wire;
 use super::{Keep, Then};
 use crate::net::exchange::Exchange;
-use crate::net::pace::{DELIVERY_PAUSE, Pace, moment};
+use crate::net::pace::Pace;
 use crate::net::score::{Body, Claim, Ending, Opening, Pieces, Score};
+use crate::net::socket::Waited;
+use seawall_core::time::Duration;
 use std::io;
+
+/// The longest answer that is put into one write with its head; a longer one takes several writes anyway.
+const JOINED_BYTES_MAX: usize = 16 * 1024;
+/// What `bad-chunk` sends where the next chunk's length is due.
+const BAD_CHUNK: &[u8] = b"not-a-length\r\nseawall\r\n";
 
 /// Plays it; gives the connection back where it goes on.
 pub(super) async fn play(
@@ -59,91 +66,152 @@ struct Player<'a> {
 impl Player<'_> {
     /// Everything up to the ending.
     async fn send_all(&mut self, score: Score) -> Result<Keep, Gone> {
-        if self.wire.wait(score.delay).await == Waited::ClientLeft {
-            return Err(Gone);
-        }
+        self.wait(score.delay).await?;
         self.exchange.settle();
+        let chunked = score.claim == Claim::Open && self.asked.chunks;
         let keep = match (score.ending, score.claim) {
             (Ending::Done, Claim::Open) if !self.asked.chunks => Keep::Close,
             (Ending::Done, _) => self.asked.keep,
             _ => Keep::Close,
         };
-        let chunked = score.claim == Claim::Open && self.asked.chunks;
-        let length = match score.claim {
-            Claim::Bytes(bytes) => Some(bytes),
-            Claim::Open => None,
+        let bodiless = score.answer.is_bodiless() || self.asked.method == "HEAD";
+        let framing = if chunked { Framing::Chunks } else { Framing::Bare };
+        let body = match (bodiless, score.body) {
+            (true, _) => None,
+            (false, body) => Some(body),
         };
         let said_keep = match score.ending {
             Ending::Done => keep,
             // A fault is not announced.
             _ => self.asked.keep,
         };
-        let head = score.answer.head(length, chunked, said_keep);
-        let bodiless = score.answer.is_bodiless() || self.asked.method == "HEAD";
+        let length = match score.claim {
+            Claim::Bytes(bytes) => Some(bytes),
+            Claim::Open => None,
+        };
+        let mut head = score.answer.head(length, chunked, said_keep);
+        let mut whole = score.answer.body;
+        let status = Some(score.answer.status);
+        let last = match score.ending {
+            Ending::Done | Ending::Close => Last::OfAll,
+            Ending::Reset | Ending::Hang | Ending::HalfClose | Ending::BadChunk => Last::OfPart,
+        };
         match score.opening {
             Opening::Silent => return Ok(keep),
             Opening::Garbage(bytes) => {
                 self.exchange.answering(None);
-                self.send(bytes).await?;
+                self.send_last(bytes, last).await?;
                 return Ok(keep);
-            }
-            Opening::Whole if bodiless => {
-                self.exchange.answering(Some(score.answer.status));
-                self.exchange.ending();
-                self.send(&head).await?;
-                return Ok(keep);
-            }
-            Opening::Whole if matches!(score.body, Body::Whole) && !chunked => {
-                // In one write: most clients then have all of it in one read.
-                let mut bytes = head;
-                bytes.extend_from_slice(&score.answer.body);
-                self.exchange.answering(Some(score.answer.status));
-                if matches!(score.ending, Ending::Done | Ending::Close) {
-                    self.exchange.ending();
-                }
-                self.send(&bytes).await?;
-                return Ok(keep);
-            }
-            Opening::Whole => {
-                self.exchange.answering(Some(score.answer.status));
-                self.send(&head).await?;
             }
             Opening::Slow(pieces) => {
-                self.exchange.answering(Some(score.answer.status));
-                self.slowly(&head, pieces, Framing::Bare).await?;
-                if bodiless {
+                self.exchange.answering(status);
+                let of_all = if body.is_none() { last } else { Last::OfPart };
+                self.slowly(&head, pieces, Framing::Bare, of_all).await?;
+            }
+            Opening::Whole => {
+                let joined = matches!(body, Some(Body::Whole)) && !chunked && whole.len() <= JOINED_BYTES_MAX;
+                if joined {
+                    // In one write: most clients then have all of it in one read.
+                    head.append(&mut whole);
+                }
+                self.exchange.answering(status);
+                let of_all = if joined || body.is_none() {
+                    last
+                } else {
+                    Last::OfPart
+                };
+                self.send_last(&head, of_all).await?;
+                if joined {
                     return Ok(keep);
                 }
             }
         }
-        let framing = if chunked { Framing::Chunks } else { Framing::Bare };
-        match score.body {
-            Body::Whole => self.framed(&score.answer.body, framing).await?,
-            Body::Slow(pieces) => self.slowly(&score.answer.body, pieces, framing).await?,
-            Body::Parts { parts, gap } => {
-                for (place, part) in parts.enumerate() {
-                    if place > 0 && self.wire.wait(gap).await == Waited::ClientLeft {
-                        return Err(Gone);
-                    }
-                    self.framed(&part, framing).await?;
-                }
-            }
-        }
-        if chunked && score.ending == Ending::Done {
-            self.exchange.ending();
-            self.send(b"0\r\n\r\n").await?;
+        if let Some(body) = body {
+            self.send_body(body, &whole, framing, last).await?;
+            self.end_body(score.ending, framing).await?;
         }
         Ok(keep)
     }
 
-    async fn slowly(&mut self, bytes: &[u8], pieces: Pieces, framing: Framing) -> Result<(), Gone> {
+    async fn send_body(
+        &mut self,
+        body: Body,
+        whole: &[u8],
+        framing: Framing,
+        last: Last,
+    ) -> Result<(), Gone> {
+        match body {
+            Body::Whole => {
+                self.ends(last, framing);
+                self.framed(whole, framing).await
+            }
+            Body::Slow(pieces) => self.slowly(whole, pieces, framing, last).await,
+            Body::Parts { parts, gap } => {
+                for (place, part) in parts.enumerate() {
+                    if place > 0 {
+                        self.wait(gap).await?;
+                    }
+                    self.framed(&part, framing).await?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// What stands after the last part of a body and is still of it.
+    async fn end_body(&mut self, ending: Ending, framing: Framing) -> Result<(), Gone> {
+        match (ending, framing) {
+            (Ending::BadChunk, _) => self.send_last(BAD_CHUNK, Last::OfAll).await,
+            (Ending::Done, Framing::Chunks) => self.send_last(b"0\r\n\r\n", Last::OfAll).await,
+            (Ending::Done, Framing::Bare)
+            | (Ending::Reset | Ending::Close | Ending::Hang | Ending::HalfClose, _) => Ok(()),
+        }
+    }
+
+    /// Waits on purpose. What has been sent by then is in the journal.
+    async fn wait(&mut self, length: Duration) -> Result<(), Gone> {
+        if length.is_zero() {
+            return Ok(());
+        }
+        self.exchange.show();
+        match self.wire.wait(length).await {
+            Waited::Whole => Ok(()),
+            Waited::ClientLeft => Err(Gone),
+        }
+    }
+
+    async fn slowly(
+        &mut self,
+        bytes: &[u8],
+        pieces: Pieces,
+        framing: Framing,
+        last: Last,
+    ) -> Result<(), Gone> {
+        let count = bytes.len().div_ceil(pieces.bytes);
         for (place, piece) in bytes.chunks(pieces.bytes).enumerate() {
-            if place > 0 && self.wire.wait(pieces.gap).await == Waited::ClientLeft {
-                return Err(Gone);
+            if place > 0 {
+                self.wait(pieces.gap).await?;
+            }
+            if place + 1 == count {
+                self.ends(last, framing);
             }
             self.framed(piece, framing).await?;
         }
         Ok(())
+    }
+
+    /// Frees the attempt's place before the bytes by which the client learns that it is over.
+    fn ends(&mut self, last: Last, framing: Framing) {
+        match (last, framing) {
+            (Last::OfAll, Framing::Bare) => self.exchange.ending(),
+            // The end of chunks is a chunk of its own.
+            (Last::OfAll, Framing::Chunks) | (Last::OfPart, _) => {}
+        }
+    }
+
+    async fn send_last(&mut self, bytes: &[u8], last: Last) -> Result<(), Gone> {
+        self.ends(last, Framing::Bare);
+        self.send(bytes).await
     }
 
     async fn framed(&mut self, bytes: &[u8], framing: Framing) -> Result<(), Gone> {
@@ -160,10 +228,20 @@ impl Player<'_> {
         }
     }
 
+    /// Sends bytes; counts them as they go, so that the journal is right about a client that leaves in the middle.
     async fn send(&mut self, bytes: &[u8]) -> Result<(), Gone> {
-        self.wire.send(bytes).await?;
-        self.exchange.sent(bytes.len() as u64);
-        Ok(())
+        let mut left = bytes;
+        while !left.is_empty() {
+            let sent = self.wire.send_some(left).await?;
+            self.exchange.sent(sent as u64);
+            left = &left[sent..];
+        }
+        Ok(self.wire.flush().await?)
+    }
+
+    async fn keep_until_left(&mut self) {
+        let _kept = self.pace.keep_waiting();
+        self.wire.until_left().await;
     }
 
     /// Ends as the score says, once everything before is sent.
@@ -177,39 +255,27 @@ impl Player<'_> {
                 }
             }
             Ending::Reset => {
-                if self.exchange.has_sent() {
-                    moment(DELIVERY_PAUSE).await;
-                }
+                let delivered = self.wire.delivered().await;
                 self.exchange.ending();
-                match self.wire.reset() {
-                    Ok(()) => drop(self.exchange),
+                match (delivered, self.wire.reset()) {
+                    (Waited::Whole, Ok(())) => drop(self.exchange),
                     // A peer that is already gone cannot be reset, which is all that may fail here.
-                    Err(_) => self.exchange.left(),
+                    (Waited::ClientLeft, _) | (_, Err(_)) => self.exchange.left(),
                 }
             }
-            Ending::Close => {
+            Ending::Close | Ending::BadChunk => {
                 drop(self.exchange);
                 self.wire.close().await;
             }
-            Ending::BadChunk => {
-                let sent = self.send(b"not-a-length\r\nseawall\r\n").await;
-                match sent {
-                    Ok(()) => drop(self.exchange),
-                    Err(Gone) => self.exchange.left(),
-                }
-                self.wire.close().await;
-            }
             Ending::Hang => {
-                let kept = self.pace.keep_waiting();
-                self.wire.until_left().await;
-                drop(kept);
+                self.exchange.show();
+                self.keep_until_left().await;
                 self.exchange.left();
             }
             Ending::HalfClose => {
+                self.exchange.show();
                 if self.wire.end_sending().await.is_ok() {
-                    let kept = self.pace.keep_waiting();
-                    self.wire.until_left().await;
-                    drop(kept);
+                    self.keep_until_left().await;
                 }
                 self.exchange.left();
             }
@@ -218,8 +284,17 @@ impl Player<'_> {
     }
 }
 
+/// Of what some bytes are the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Last {
+    /// Of everything that the client gets: it may come again as soon as it has them.
+    OfAll,
+    /// Of a part after which something still comes, be it an RST or silence.
+    OfPart,
+}
+
 /// How a part of the body goes on the wire.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Framing {
     Bare,
     Chunks,

@@ -6,7 +6,7 @@
 
 use super::{Keep, Request};
 use crate::net::pace::{DRAIN_MAX, Pace, moment};
-use crate::net::socket::Socket;
+use crate::net::socket::{Socket, Waited};
 use seawall_core::time::Duration;
 use std::io;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -60,17 +60,18 @@ impl From<io::Error> for ReadError {
     }
 }
 
-/// How a wait ended.
+/// What the client may still have to receive, also from answers before this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Waited {
-    Whole,
-    ClientLeft,
+enum Sent {
+    Nothing,
+    Something,
 }
 
 /// One connection.
 #[derive(Debug)]
 pub(super) struct Wire {
     stream: Socket,
+    sent: Sent,
     // Read, and not used yet.
     buffer: Vec<u8>,
     pace: Pace,
@@ -80,6 +81,7 @@ impl Wire {
     pub(super) fn new(stream: Socket, pace: Pace) -> Self {
         Self {
             stream,
+            sent: Sent::Nothing,
             buffer: Vec::new(),
             pace,
         }
@@ -213,8 +215,31 @@ impl Wire {
 
     /// Sends bytes.
     pub(super) async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.sent = Sent::Something;
         self.stream.write_all(bytes).await?;
         self.stream.flush().await
+    }
+
+    /// Sends as many of these bytes as the system takes now, at least one of them.
+    pub(super) async fn send_some(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.sent = Sent::Something;
+        match self.stream.write(bytes).await? {
+            0 => Err(io::ErrorKind::WriteZero.into()),
+            sent => Ok(sent),
+        }
+    }
+
+    /// Sees that what was sent is on its way.
+    pub(super) async fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush().await
+    }
+
+    /// Waits until everything that was sent on this connection is with the client, or the client has left.
+    pub(super) async fn delivered(&mut self) -> Waited {
+        match self.sent {
+            Sent::Nothing => Waited::Whole,
+            Sent::Something => self.stream.delivered().await,
+        }
     }
 
     /// Waits, and sees if the client leaves meanwhile. A client that ends its sending side counts as gone, as it
