@@ -1,24 +1,42 @@
 //! The fault catalogue: what each action is for and what a right client does, and from it the page that shows what a
 //! raw client saw.
 
-use super::seen::{GET, see};
+use super::seen::{GET, chat, see};
 use crate::script::{Action, Script};
 use expect_test::expect_file;
 
 /// One action with one set of options.
 pub(super) struct Entry {
     pub(super) script: &'static str,
+    pub(super) asked: Asked,
     /// What it stands for in the world.
     purpose: &'static str,
     /// What a right client does.
     right: &'static str,
 }
 
+/// What a client asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// `GET /report`.
+    Report,
+    /// A chat, as a stream.
+    Chat,
+}
+
 const fn entry(script: &'static str, purpose: &'static str, right: &'static str) -> Entry {
     Entry {
         script,
+        asked: Asked::Report,
         purpose,
         right,
+    }
+}
+
+const fn streamed(script: &'static str, purpose: &'static str, right: &'static str) -> Entry {
+    Entry {
+        asked: Asked::Chat,
+        ..entry(script, purpose, right)
     }
 }
 
@@ -121,7 +139,48 @@ pub(super) const CATALOGUE: &[Entry] = &[
         "A proxy that says gzip of what is none.",
         "calls it an undecodable body: it may have acted (D)",
     ),
+    streamed(
+        "stream events=2 gap=1s",
+        "A model that answers event by event, in the dialect of the path. As many events as the script says, a second \
+         apart.",
+        "hands each event on as it comes, and takes the stream for whole only with its dialect's own end",
+    ),
+    streamed(
+        "stream events=2 then=cut",
+        "A proxy that cuts a stream: the chunked body has no last chunk.",
+        "says that the answer is cut; what it has handed on cannot be taken back, so it does not begin again by itself",
+    ),
+    streamed(
+        "stream events=2 then=error",
+        "A provider that fails in the middle: an error as an event, in an answer that is a 200.",
+        "reads every event for an error, and says that the answer is cut",
+    ),
+    streamed(
+        "stream events=2 then=stall",
+        "A provider that is stuck in the middle: the connection lives, and nothing comes.",
+        "has a limit between two events (F2)",
+    ),
+    streamed(
+        "stream events=2 then=bad-json",
+        "A proxy that mangles an event.",
+        "says so; it never skips what it cannot read",
+    ),
+    streamed(
+        "stream events=2 then=no-done",
+        "A provider whose process ended in the middle, behind a proxy that closes the body as if it were whole.",
+        "misses the dialect's end (here `data: [DONE]`) and says that the answer is cut",
+    ),
 ];
+
+/// Actions without an entry, and why.
+const ELSEWHERE: [(&str, &str); 3] = [
+    ("apply", "on the wire it is the action that it holds"),
+    ("goaway", "HTTP/2 alone"),
+    ("rst-stream", "HTTP/2 alone"),
+];
+/// The longest line of the page's bytes, in characters, and how much of its end is shown.
+const LINE_CHARS_MAX: usize = 100;
+const LINE_END_CHARS: usize = 24;
 
 /// What each client made of each entry, as `clients` saw it.
 fn seen_by_clients() -> Vec<Vec<&'static str>> {
@@ -135,20 +194,33 @@ fn row_of(script: &str) -> Vec<&'static str> {
     row.unwrap_or_else(|| panic!("run `UPDATE_EXPECT=1 cargo test` twice: no client has met `{script}`"))
 }
 
+/// The same with the middle of long lines left out.
+fn abridged(wire: &str) -> String {
+    let lines = wire.lines().map(|line| {
+        // What a socket saw is escaped, so every character is a byte.
+        match line.len() > LINE_CHARS_MAX {
+            true => {
+                let (begin, end) = (LINE_CHARS_MAX - LINE_END_CHARS, line.len() - LINE_END_CHARS);
+                format!("{} ... {}\n", &line[..begin], &line[end..])
+            }
+            false => format!("{line}\n"),
+        }
+    });
+    lines.collect()
+}
+
 #[test]
-fn every_action_that_is_served_is_in_the_catalogue() {
+fn every_action_is_in_the_catalogue() {
     // Could break with the next action: a fault without a proof on the wire.
     let error = Action::parse("?").expect_err("no action").to_string();
     let (_, known) = error.split_once("one of ").expect("it lists what it knows");
     for name in known.split(", ").map(str::trim) {
         let in_catalogue = |entry: &&Entry| entry.script.split(' ').next() == Some(name);
-        if CATALOGUE.iter().find(in_catalogue).is_some() {
-            continue;
-        }
-        let served = ["", " then 200", " then reset"]
-            .iter()
-            .any(|rest| crate::plan::Rule::parse(&format!("GET /x = {name}{rest}")).is_ok());
-        assert!(!served, "`{name}` is served and has no entry");
+        let elsewhere = ELSEWHERE.iter().any(|(other, _)| *other == name);
+        assert!(
+            CATALOGUE.iter().any(|entry| in_catalogue(&entry)) || elsewhere,
+            "`{name}` has no entry"
+        );
     }
     for entry in CATALOGUE {
         assert!(Script::parse(entry.script).is_ok(), "{}", entry.script);
@@ -161,7 +233,11 @@ async fn the_page_shows_what_a_raw_client_saw() {
     let mut overview = String::new();
     let mut sections = String::new();
     for entry in CATALOGUE {
-        let seen = see(entry.script, GET, 1).await;
+        let request = match entry.asked {
+            Asked::Report => GET.to_owned(),
+            Asked::Chat => chat(),
+        };
+        let seen = see(entry.script, &request, 1).await;
         let clients = row_of(entry.script);
         let script = entry.script;
         let anchor: String = script
@@ -173,7 +249,7 @@ async fn the_page_shows_what_a_raw_client_saw() {
         sections += &format!(
             "\n## `{script}`\n\n{}\n\n```text\n{}```\n\nA right client {}.\n",
             entry.purpose,
-            seen.wire(),
+            abridged(&seen.wire()),
             entry.right
         );
     }
@@ -187,13 +263,14 @@ const HEAD: &str = "\
 <!-- Made from what a raw client saw. After a change: `UPDATE_EXPECT=1 cargo test -p seawall-lab --features net faults`,
 twice. -->
 
-What each action of a [script](script-grammar.md) is on the wire of HTTP/1.1. A plain socket sends `GET /report` and reads to
-the end; every byte below came in a test. Times are the mock's, to the millisecond: the test turns that clock by hand.
+What each action of a [script](script-grammar.md) is on the wire of HTTP/1.1. A plain socket sends `GET /report`, or for
+streams a chat as OpenAI's, and reads to the end; every byte below came in a test (of long lines the middle is left out
+here). Times are the mock's, to the millisecond: the test turns that clock by hand.
 
 *FIN* is an orderly end of the server's side, *RST* an error to the client (`ECONNRESET`). *Silence* is no byte and no end until
 the client leaves. Where the connection goes on, the next request on it is answered. A fault that has a head names itself
 there (`x-seawall-fault`), and the mock's journal names each. With `after=` and `at=` in bytes, a body that is too short is
-padded with spaces.
+padded with spaces. `apply then ACTION` is on the wire what ACTION is; the work is done before.
 
 ## What clients make of them
 

@@ -5,7 +5,8 @@
 //! client's own limit, which is the only real time here.
 
 use super::super::*;
-use super::catalogue::{CATALOGUE, Entry};
+use super::catalogue::{Asked, CATALOGUE, Entry};
+use super::seen::CHAT_BODY;
 use expect_test::expect_file;
 use seawall::crank::CrankedClock;
 use std::io::Write;
@@ -15,6 +16,9 @@ use std::process::{Command, Stdio};
 const HANG_LIMIT_SECS: f64 = 0.7;
 /// A client's limit elsewhere: it is never met.
 const LIMIT_SECS: f64 = 60.0;
+
+/// Name, address, limit in seconds, body: with one it is a POST, else a GET.
+type Row = (&'static str, String, f64, Option<&'static str>);
 
 /// One mock for each fault, so that no client brings a connection along from one to the next.
 struct Stage {
@@ -44,14 +48,16 @@ impl Stage {
         stage
     }
 
-    /// The rows that the Python and Node programs read.
-    fn rows(&self) -> Vec<(&'static str, String, f64)> {
+    /// What the clients are told to ask.
+    fn rows(&self) -> Vec<Row> {
         let rows = self.mocks.iter().map(|(entry, mock)| {
-            let limit = match entry.script.starts_with("hang") {
-                true => HANG_LIMIT_SECS,
-                false => LIMIT_SECS,
+            let silent = ["hang", "stall"].iter().any(|word| entry.script.contains(word));
+            let limit = if silent { HANG_LIMIT_SECS } else { LIMIT_SECS };
+            let (path, body) = match entry.asked {
+                Asked::Report => ("/report", None),
+                Asked::Chat => ("/v1/chat/completions", Some(CHAT_BODY)),
             };
-            (entry.script, format!("{}/report", mock.url()), limit)
+            (entry.script, format!("{}{path}", mock.url()), limit, body)
         });
         rows.collect()
     }
@@ -68,8 +74,8 @@ fn has(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok()
 }
 
-fn curl(rows: &[(&'static str, String, f64)]) -> Vec<String> {
-    let asked = rows.iter().map(|(_, url, limit)| {
+fn curl(rows: &[Row]) -> Vec<String> {
+    let asked = rows.iter().map(|(_, url, limit, body)| {
         let output = Command::new("curl")
             .args([
                 "-sS",
@@ -82,6 +88,7 @@ fn curl(rows: &[(&'static str, String, f64)]) -> Vec<String> {
                 "%{http_code}, %{size_download} bytes",
             ])
             .args(["-m", &limit.to_string(), url])
+            .args(body.map(|body| ["-d", body]).into_iter().flatten())
             .output()
             .expect("curl is here");
         match output.status.code() {
@@ -93,7 +100,7 @@ fn curl(rows: &[(&'static str, String, f64)]) -> Vec<String> {
 }
 
 /// Runs a program of this folder with the rows on its standard input; gives the JSON that it prints.
-fn ask(program: &str, arguments: &[&str], rows: &[(&'static str, String, f64)]) -> Value {
+fn ask(program: &str, arguments: &[&str], rows: &[Row]) -> Value {
     let mut child = Command::new(program)
         .args(arguments)
         .stdin(Stdio::piped())

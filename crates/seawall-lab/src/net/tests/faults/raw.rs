@@ -1,6 +1,6 @@
 //! Every action with every option, as a raw client sees it: bytes, their times, the end, and the journal.
 
-use super::seen::{Ended, GET, see};
+use super::seen::{Ended, GET, chat, see};
 use expect_test::{Expect, expect};
 
 async fn check(script: &str, expected: Expect) {
@@ -659,8 +659,165 @@ async fn slow_headers_come_a_byte_at_a_time_and_the_body_at_once() {
     .await;
 }
 
+async fn check_stream(script: &str, expected: Expect) {
+    let seen = see(script, &chat(), 1).await;
+    expected.assert_eq(&(seen.wire() + &seen.journal()));
+}
+
+#[tokio::test]
+async fn a_stream_comes_event_by_event_and_ends_as_its_script_says() {
+    // Could break if events shared a chunk or a time, or an end that is not clean were made so by the framing.
+    check_stream("stream events=2 gap=1s", expect![[r#"
+        at 0s: 337 bytes
+            HTTP/1.1 200 OK\r\n
+            content-type: text/event-stream\r\n
+            x-request-id: req_mock_1_1\r\n
+            transfer-encoding: chunked\r\n
+            \r\n
+            df\r\n
+            data: {"choices":[{"delta":{"content":"","refusal":null,"role":"assistant"},"finish_reason":null,"index":0,"logprobs":null}],"created":1735689600,"id":"chatcmpl-mock-1-1","model":"mock:m","object":"chat.completion.chunk"}\n
+            \n
+            \r\n
+        at 1s: 200 bytes
+            c2\r\n
+            data: {"choices":[{"delta":{"content":"mock "},"finish_reason":null,"index":0,"logprobs":null}],"created":1735689600,"id":"chatcmpl-mock-1-1","model":"mock:m","object":"chat.completion.chunk"}\n
+            \n
+            \r\n
+        at 2s: 202 bytes
+            c4\r\n
+            data: {"choices":[{"delta":{"content":"answer "},"finish_reason":null,"index":0,"logprobs":null}],"created":1735689600,"id":"chatcmpl-mock-1-1","model":"mock:m","object":"chat.completion.chunk"}\n
+            \n
+            \r\n
+        at 3s: 204 bytes
+            c1\r\n
+            data: {"choices":[{"delta":{},"finish_reason":"stop","index":0,"logprobs":null}],"created":1735689600,"id":"chatcmpl-mock-1-1","model":"mock:m","object":"chat.completion.chunk"}\n
+            \n
+            data: [DONE]\n
+            \n
+            \r\n
+            0\r\n
+            \r\n
+        the connection goes on
+        journal: status 200, fault -, 143 in, 943 out, answered 0s, client left -, ended 3s
+    "#]]).await;
+    check_stream("stream events=1 then=cut", expect![[r#"
+        at 0s: 571 bytes
+            HTTP/1.1 200 OK\r\n
+            content-type: text/event-stream\r\n
+            x-request-id: req_mock_1_1\r\n
+            x-seawall-fault: stream then=cut\r\n
+            transfer-encoding: chunked\r\n
+            \r\n
+            df\r\n
+            data: {"choices":[{"delta":{"content":"","refusal":null,"role":"assistant"},"finish_reason":null,"index":0,"logprobs":null}],"created":1735689600,"id":"chatcmpl-mock-1-1","model":"mock:m","object":"chat.completion.chunk"}\n
+            \n
+            \r\n
+            c2\r\n
+            data: {"choices":[{"delta":{"content":"mock "},"finish_reason":null,"index":0,"logprobs":null}],"created":1735689600,"id":"chatcmpl-mock-1-1","model":"mock:m","object":"chat.completion.chunk"}\n
+            \n
+            \r\n
+        at 0s: FIN
+        journal: status 200, fault stream then=cut, 143 in, 571 out, answered 0s, client left -, ended 0s
+    "#]]).await;
+    check_stream("stream events=1 then=error", expect![[r#"
+        at 0s: 725 bytes
+            HTTP/1.1 200 OK\r\n
+            content-type: text/event-stream\r\n
+            x-request-id: req_mock_1_1\r\n
+            x-seawall-fault: stream then=error\r\n
+            transfer-encoding: chunked\r\n
+            \r\n
+            df\r\n
+            data: {"choices":[{"delta":{"content":"","refusal":null,"role":"assistant"},"finish_reason":null,"index":0,"logprobs":null}],"created":1735689600,"id":"chatcmpl-mock-1-1","model":"mock:m","object":"chat.completion.chunk"}\n
+            \n
+            \r\n
+            c2\r\n
+            data: {"choices":[{"delta":{"content":"mock "},"finish_reason":null,"index":0,"logprobs":null}],"created":1735689600,"id":"chatcmpl-mock-1-1","model":"mock:m","object":"chat.completion.chunk"}\n
+            \n
+            \r\n
+            8d\r\n
+            data: {"error":{"code":null,"message":"mock: an error in the middle of the stream, as the script says","param":null,"type":"server_error"}}\n
+            \n
+            \r\n
+            0\r\n
+            \r\n
+        the connection goes on
+        journal: status 200, fault stream then=error, 143 in, 725 out, answered 0s, client left -, ended 0s
+    "#]]).await;
+    check_stream("stream events=1 gap=100ms then=stall", expect![[r#"
+        at 0s: 373 bytes
+            HTTP/1.1 200 OK\r\n
+            content-type: text/event-stream\r\n
+            x-request-id: req_mock_1_1\r\n
+            x-seawall-fault: stream then=stall\r\n
+            transfer-encoding: chunked\r\n
+            \r\n
+            df\r\n
+            data: {"choices":[{"delta":{"content":"","refusal":null,"role":"assistant"},"finish_reason":null,"index":0,"logprobs":null}],"created":1735689600,"id":"chatcmpl-mock-1-1","model":"mock:m","object":"chat.completion.chunk"}\n
+            \n
+            \r\n
+        at 100ms: 200 bytes
+            c2\r\n
+            data: {"choices":[{"delta":{"content":"mock "},"finish_reason":null,"index":0,"logprobs":null}],"created":1735689600,"id":"chatcmpl-mock-1-1","model":"mock:m","object":"chat.completion.chunk"}\n
+            \n
+            \r\n
+        after 100ms: silence
+        journal: status 200, fault stream then=stall, 143 in, 573 out, answered 0s, client left 100ms, ended 100ms
+    "#]]).await;
+    check_stream("stream events=1 then=bad-json", expect![[r#"
+        at 0s: 881 bytes
+            HTTP/1.1 200 OK\r\n
+            content-type: text/event-stream\r\n
+            x-request-id: req_mock_1_1\r\n
+            x-seawall-fault: stream then=bad-json\r\n
+            transfer-encoding: chunked\r\n
+            \r\n
+            df\r\n
+            data: {"choices":[{"delta":{"content":"","refusal":null,"role":"assistant"},"finish_reason":null,"index":0,"logprobs":null}],"created":1735689600,"id":"chatcmpl-mock-1-1","model":"mock:m","object":"chat.completion.chunk"}\n
+            \n
+            \r\n
+            c2\r\n
+            data: {"choices":[{"delta":{"content":"mock "},"finish_reason":null,"index":0,"logprobs":null}],"created":1735689600,"id":"chatcmpl-mock-1-1","model":"mock:m","object":"chat.completion.chunk"}\n
+            \n
+            \r\n
+            125\r\n
+            data: {"choices":[{"delta":{"content":"mock"},"finish_reason":null,"index":0,"logprobs":null}],"cr\n
+            \n
+            data: {"choices":[{"delta":{},"finish_reason":"stop","index":0,"logprobs":null}],"created":1735689600,"id":"chatcmpl-mock-1-1","model":"mock:m","object":"chat.completion.chunk"}\n
+            \n
+            data: [DONE]\n
+            \n
+            \r\n
+            0\r\n
+            \r\n
+        the connection goes on
+        journal: status 200, fault stream then=bad-json, 143 in, 881 out, answered 0s, client left -, ended 0s
+    "#]]).await;
+    check_stream("stream events=1 then=no-done", expect![[r#"
+        at 0s: 580 bytes
+            HTTP/1.1 200 OK\r\n
+            content-type: text/event-stream\r\n
+            x-request-id: req_mock_1_1\r\n
+            x-seawall-fault: stream then=no-done\r\n
+            transfer-encoding: chunked\r\n
+            \r\n
+            df\r\n
+            data: {"choices":[{"delta":{"content":"","refusal":null,"role":"assistant"},"finish_reason":null,"index":0,"logprobs":null}],"created":1735689600,"id":"chatcmpl-mock-1-1","model":"mock:m","object":"chat.completion.chunk"}\n
+            \n
+            \r\n
+            c2\r\n
+            data: {"choices":[{"delta":{"content":"mock "},"finish_reason":null,"index":0,"logprobs":null}],"created":1735689600,"id":"chatcmpl-mock-1-1","model":"mock:m","object":"chat.completion.chunk"}\n
+            \n
+            \r\n
+            0\r\n
+            \r\n
+        the connection goes on
+        journal: status 200, fault stream then=no-done, 143 in, 580 out, answered 0s, client left -, ended 0s
+    "#]]).await;
+}
+
 /// Every action once.
-const EVERY: [&str; 18] = [
+const EVERY: [&str; 20] = [
     "200",
     "204",
     "503",
@@ -679,6 +836,8 @@ const EVERY: [&str; 18] = [
     "half-close",
     "slow-headers",
     "bad-gzip",
+    "stream events=2",
+    "stream events=2 then=cut",
 ];
 
 /// For each action: the status line, the framing that it names, how much of a body came, and the end.
@@ -736,6 +895,8 @@ async fn an_answer_to_head_has_no_body_whatever_its_fault() {
         half-close: 200 [content-length: 46] 0 of body, FinAndReads
         slow-headers: 200 [content-length: 46] 0 of body, GoesOn
         bad-gzip: 200 [content-length: 46] 0 of body, GoesOn
+        stream events=2: 200 [transfer-encoding: chunked] 0 of body, GoesOn
+        stream events=2 then=cut: 200 [transfer-encoding: chunked] 0 of body, Fin
     "#]]
     .assert_eq(&each("HEAD /report HTTP/1.1\r\n\r\n", 1, "").await);
 }
@@ -762,6 +923,8 @@ async fn http_1_0_gets_no_chunks_and_its_connection_ends() {
         half-close: 200 [content-length: 46, connection: close] 0 of body, FinAndReads
         slow-headers: 200 [content-length: 46, connection: close] 46 of body, Fin
         bad-gzip: 200 [content-length: 46, connection: close] 46 of body, Fin
+        stream events=2: 200 [connection: close] 218 of body, Fin
+        stream events=2 then=cut: 200 [connection: close] 140 of body, Fin
     "#]]
     .assert_eq(&each("GET /report HTTP/1.0\r\n\r\n", 1, "").await);
 }
@@ -788,6 +951,8 @@ async fn a_fault_on_a_used_connection_leaves_the_answer_before_it_whole() {
         half-close: 200 [content-length: 46] 46 of body; 200 [content-length: 46] 0 of body, FinAndReads
         slow-headers: 200 [content-length: 46] 46 of body; 200 [content-length: 46] 46 of body, GoesOn
         bad-gzip: 200 [content-length: 46] 46 of body; 200 [content-length: 46] 46 of body, GoesOn
+        stream events=2: 200 [content-length: 46] 46 of body; 200 [transfer-encoding: chunked] 241 of body, GoesOn
+        stream events=2 then=cut: 200 [content-length: 46] 46 of body; 200 [transfer-encoding: chunked] 152 of body, Fin
     "#]]
     .assert_eq(&each(&GET.repeat(2), 2, "200, ").await);
 }

@@ -11,6 +11,9 @@ use std::fmt::Write;
 
 /// What a plain client asks.
 pub(super) const GET: &str = "GET /report HTTP/1.1\r\nhost: mock\r\n\r\n";
+/// What a client of a model asks that wants a stream.
+pub(super) const CHAT_BODY: &str =
+    r#"{"model":"m","stream":true,"messages":[{"role":"user","content":"Why?"}]}"#;
 /// Asked once everything is over, to see whether the connection goes on; a fault must not announce its end.
 const AFTER: &[u8] = b"GET /after HTTP/1.1\r\nconnection: close\r\n\r\n";
 /// What is sent into a connection that the mock has half closed: more than any buffer on the way holds.
@@ -45,6 +48,14 @@ pub(super) struct Seen {
     pub(super) ended: Ended,
     pub(super) ended_at: Instant,
     pub(super) attempts: Vec<Attempt>,
+}
+
+/// The request of a client of a model that wants a stream.
+pub(super) fn chat() -> String {
+    format!(
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: mock\r\ncontent-length: {}\r\n\r\n{CHAT_BODY}",
+        CHAT_BODY.len()
+    )
 }
 
 /// Lets one raw client send these bytes, which are so many requests, to a mock whose every route has this script.

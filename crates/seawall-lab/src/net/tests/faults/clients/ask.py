@@ -1,4 +1,4 @@
-"""Asks each address of standard input (a JSON array of [name, url, seconds]) and says what became of it."""
+"""Asks each address of standard input (a JSON array of [name, url, seconds, body]) and says what became of it."""
 
 import http.client
 import json
@@ -6,11 +6,11 @@ import sys
 import urllib.parse
 
 
-def ask(url, seconds):
+def ask(url, seconds, body):
     parts = urllib.parse.urlsplit(url)
     connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=seconds)
     try:
-        connection.request("GET", parts.path)
+        connection.request("POST" if body else "GET", parts.path, body)
         response = connection.getresponse()
         return f"{response.status}, {len(response.read())} bytes"
     except Exception as error:  # Whatever it is, its class is what is asked for.
@@ -19,4 +19,4 @@ def ask(url, seconds):
         connection.close()
 
 
-print(json.dumps({name: ask(url, seconds) for name, url, seconds in json.load(sys.stdin)}))
+print(json.dumps({name: ask(*row) for name, *row in json.load(sys.stdin)}))
