@@ -793,6 +793,25 @@ async fn a_stream_comes_event_by_event_and_ends_as_its_script_says() {
         the connection goes on
         journal: status 200, fault stream then=bad-json, 143 in, 881 out, answered 0s, client left -, ended 0s
     "#]]).await;
+    // A fault of the wire meets the stream that was asked for.
+    check_stream("truncate at=50%", expect![[r#"
+        at 0s: 828 bytes
+            HTTP/1.1 200 OK\r\n
+            content-type: text/event-stream\r\n
+            x-request-id: req_mock_1_1\r\n
+            x-seawall-fault: truncate\r\n
+            content-length: 1398\r\n
+            \r\n
+            data: {"choices":[{"delta":{"content":"","refusal":null,"role":"assistant"},"finish_reason":null,"index":0,"logprobs":null}],"created":1735689600,"id":"chatcmpl-mock-1-1","model":"mock:m","object":"chat.completion.chunk"}\n
+            \n
+            data: {"choices":[{"delta":{"content":"mock "},"finish_reason":null,"index":0,"logprobs":null}],"created":1735689600,"id":"chatcmpl-mock-1-1","model":"mock:m","object":"chat.completion.chunk"}\n
+            \n
+            data: {"choices":[{"delta":{"content":"answer "},"finish_reason":null,"index":0,"logprobs":null}],"created":1735689600,"id":"chatcmpl-mock-1-1","model":"mock:m","object":"chat.completion.chunk"}\n
+            \n
+            data: {"choices":[{"delta":{"content":"c62510025051a8d2 "},"finish_reason":null,"index
+        at 0s: FIN
+        journal: status 200, fault truncate, 143 in, 828 out, answered 0s, client left -, ended 0s
+    "#]]).await;
     check_stream("stream events=1 then=no-done", expect![[r#"
         at 0s: 580 bytes
             HTTP/1.1 200 OK\r\n
