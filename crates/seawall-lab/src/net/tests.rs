@@ -9,7 +9,9 @@ mod http;
 mod limits;
 mod profiles;
 mod providers;
+mod storm;
 mod streams;
+mod work;
 
 /// Long enough for a loaded machine; only a failing test waits for it.
 const PATIENCE: Duration = Duration::from_secs(20);
