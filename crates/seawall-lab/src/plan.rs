@@ -23,8 +23,8 @@ pub use profile::Profile;
 pub use reach::Reach;
 pub use store::{
     About, DEFAULT_KEY_HEADER, DEFAULT_KEY_TTL, DEFAULT_LIST_LIMIT, Effect, Headers, Idempotency, Job,
-    KEY_BYTES_MAX, LIST_LIMIT_MAX, Object, Page, RESOURCE_NAME_BYTES_MAX, Refusal, STORE_BYTES_MAX, Scope,
-    Shape, Store, Ticket, Unkeyed, Weigh, Work,
+    KEY_BYTES_MAX, LIST_LIMIT_MAX, Making, Object, Page, RESOURCE_NAME_BYTES_MAX, Refusal, STORE_BYTES_MAX,
+    Scope, Shape, Store, Ticket, Unkeyed, Weigh, Work,
 };
 pub use weather::{STORM_ROOM, STORM_WAIT, Weather};
 

@@ -121,6 +121,11 @@ impl Answer {
         head.into_bytes()
     }
 
+    /// Whether its body is the text of events.
+    pub(super) fn is_events(&self) -> bool {
+        self.content_type == Some("text/event-stream")
+    }
+
     /// RFC 9110, 8.6: a 204 has no length. A 304 may have one, but clients differ on it.
     pub(super) fn is_bodiless(&self) -> bool {
         matches!(self.status, 204 | 304)
@@ -259,6 +264,38 @@ pub(super) fn refusal_of(dialect: Dialect, ask: &Ask<'_>) -> Option<Answer> {
         | Dialect::GitHub
         | Dialect::Generic => None,
     }
+}
+
+/// What a dialect knows of the objects at a path.
+pub(super) struct ObjectKind<'p> {
+    /// What they are called.
+    pub(super) name: &'static str,
+    /// What their ids begin with where a resource counts them.
+    pub(super) id_prefix: String,
+    /// The path at which they stand.
+    pub(super) base: &'p str,
+}
+
+/// The kind of object that a resource keeps here, where the dialect has words for that.
+pub(super) fn object_kind(dialect: Dialect, path: &str) -> Option<ObjectKind<'_>> {
+    match dialect {
+        Dialect::Stripe => stripe::object_kind(path),
+        Dialect::ByPath
+        | Dialect::OpenAi
+        | Dialect::Anthropic
+        | Dialect::Gemini
+        | Dialect::Azure
+        | Dialect::Groq
+        | Dialect::GitHub
+        | Dialect::Generic => None,
+    }
+}
+
+/// An object as JSON after this request, of a path that has an [`object_kind`]; `before` is what it was.
+pub(super) fn object_after(ask: &Ask<'_>, id: &str, before: Option<&str>) -> String {
+    let before = before.and_then(|text| serde_json::from_str(text).ok());
+    stripe::object_after(ask, id, before.unwrap_or_default())
+        .map_or_else(String::new, |object| object.to_string())
 }
 
 /// An error of this status; `told` is what its step says of it.

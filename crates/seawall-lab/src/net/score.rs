@@ -234,10 +234,15 @@ impl Composer<'_> {
         faulty(match &action.deed {
             Deed::Status(reply) if self.is_streamed(reply) => {
                 let mut score = self.good();
-                if score.answer.status < 400 {
-                    score.answer.status = reply.status;
-                    score.answer.headers =
-                        dialect::headers(self.dialect, reply.status, self.ask, Told::of(reply));
+                match self.good {
+                    // What is kept has its status and its headers.
+                    Good::Of(_) => {}
+                    Good::Dialect if score.answer.status >= 400 => {}
+                    Good::Dialect => {
+                        score.answer.status = reply.status;
+                        score.answer.headers =
+                            dialect::headers(self.dialect, reply.status, self.ask, Told::of(reply));
+                    }
                 }
                 score
             }
@@ -325,11 +330,11 @@ impl Composer<'_> {
         reply.body == Scripted::Dialect && reply.status < 300 && self.wanted() == Wanted::Stream
     }
 
-    /// What was made is answered whole, whatever else the path speaks.
+    /// What was made is answered whole, whatever else the path speaks; kept events come as events again.
     fn wanted(&self) -> Wanted {
         match self.good {
-            Good::Dialect => dialect::wanted(self.dialect, self.ask),
-            Good::Of(_) => Wanted::Whole,
+            Good::Of(answer) if !answer.is_events() => Wanted::Whole,
+            Good::Of(_) | Good::Dialect => dialect::wanted(self.dialect, self.ask),
         }
     }
 
@@ -338,11 +343,21 @@ impl Composer<'_> {
         if let Some(refusal) = dialect::refusal_of(self.dialect, self.ask) {
             return Score::whole(refusal);
         }
+        if let Good::Of(answer) = self.good
+            && answer.status >= 400
+        {
+            return Score::whole(answer.clone());
+        }
         let events = dialect::stream(self.dialect, self.ask, stream.events);
+        let (status, headers) = match self.good {
+            // The events are those of the attempt that was answered first: its number makes them.
+            Good::Of(answer) => (answer.status, answer.headers.clone()),
+            Good::Dialect => (200, dialect::headers(self.dialect, 200, self.ask, Told::NOTHING)),
+        };
         let answer = Answer {
             content_type: Some(events.content_type()),
-            headers: dialect::headers(self.dialect, 200, self.ask, Told::NOTHING),
-            ..Answer::empty(200)
+            headers,
+            ..Answer::empty(status)
         };
         Score {
             claim: Claim::Open,

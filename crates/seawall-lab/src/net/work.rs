@@ -4,7 +4,9 @@
 use super::dialect::{self, Answer, Ask, Told};
 use super::exchange::Request;
 use super::score;
-use crate::plan::{About, Dialect, Effect, Headers, Job, Refusal, Shape, Store, Ticket, Turn, Weigh, Work};
+use crate::plan::{
+    About, Dialect, Effect, Headers, Job, Making, Object, Refusal, Shape, Store, Ticket, Turn, Weigh, Work,
+};
 use seawall_core::time::Instant;
 use std::sync::Arc;
 
@@ -54,21 +56,34 @@ pub(super) fn work(
     request: &Request,
 ) -> Worked {
     let resource = turn.rule.resource.as_deref().unwrap_or_default();
-    let id_prefix = format!("{resource}_");
+    let after = |id: &str, before: Option<&Object>| {
+        dialect::object_after(ask, id, before.map(Object::to_json).as_deref())
+    };
+    let known = dialect::object_kind(dialect, ask.path);
+    let counted = format!("{resource}_");
+    let shape = match &known {
+        Some(known) => Shape {
+            id_prefix: &known.id_prefix,
+            kind: known.name,
+            base: Some(known.base),
+            making: Making::Dialect(&after),
+        },
+        None => Shape {
+            id_prefix: &counted,
+            kind: resource,
+            base: None,
+            making: Making::Body,
+        },
+    };
     let headers: Headers<'_> = &|name| request.header(name);
     let job = Job {
         rule: &turn.rule,
-        shape: Shape {
-            id_prefix: &id_prefix,
-            kind: resource,
-            fields: &[],
-        },
+        shape,
         method: ask.method,
         path: ask.path,
         query: ask.query,
         headers,
         body: ask.body,
-        reading: None,
     };
     let number = ask.number;
     let done = books.work(now, &job, |effect| {
@@ -99,7 +114,7 @@ pub(super) fn work(
                 Effect::Nothing
                 | Effect::Created(_)
                 | Effect::Read(_)
-                | Effect::Listed(_)
+                | Effect::Listed { .. }
                 | Effect::Changed(_)
                 | Effect::Removed(_) => "declined",
             };
@@ -138,7 +153,7 @@ fn answer_for(turn: &Turn, dialect: Dialect, ask: &Ask<'_>, effect: &Effect) -> 
         Effect::Nothing
         | Effect::Created(_)
         | Effect::Read(_)
-        | Effect::Listed(_)
+        | Effect::Listed { .. }
         | Effect::Changed(_)
         | Effect::Removed(_) => {}
     }
@@ -167,8 +182,27 @@ fn refused(dialect: Dialect, ask: &Ask<'_>, refusal: &Refusal) -> Answer {
 /// An error of the mock's own, in the dialect's shape.
 fn told(dialect: Dialect, ask: &Ask<'_>, status: u16, code: &str, message: &str) -> Answer {
     let code = Told {
-        code: Some(code),
+        code: word(dialect, code),
         ..Told::NOTHING
     };
     dialect::error_saying(dialect, status, message, ask, code)
+}
+
+/// Our word for it, or the dialect's own where it has one; `None` leaves it to the status.
+fn word(dialect: Dialect, code: &str) -> Option<&str> {
+    match (dialect, code) {
+        (Dialect::Stripe, "key-reused") => Some("idempotency_error"),
+        (Dialect::Stripe, _) => None,
+        (
+            Dialect::ByPath
+            | Dialect::OpenAi
+            | Dialect::Anthropic
+            | Dialect::Gemini
+            | Dialect::Azure
+            | Dialect::Groq
+            | Dialect::GitHub
+            | Dialect::Generic,
+            code,
+        ) => Some(code),
+    }
 }

@@ -15,20 +15,19 @@
 //!
 //! ```
 //! use seawall_core::time::Instant;
-//! use seawall_lab::plan::{Headers, Idempotency, Job, Pattern, Answers, Rule, Shape, Store, Work};
+//! use seawall_lab::plan::{Headers, Idempotency, Job, Making, Rule, Shape, Store, Work};
 //! let mut rule = Rule::parse("POST /v1/payments = 200").unwrap();
 //! rule.resource = Some("payments".to_owned());
 //! rule.idempotency = Some(Idempotency::default());
 //! let headers: Headers<'_> = &|name| (name == "idempotency-key").then_some(&b"k1"[..]);
 //! let job = Job {
 //!     rule: &rule,
-//!     shape: Shape { id_prefix: "payments_", kind: "payments", fields: &[] },
+//!     shape: Shape { id_prefix: "payments_", kind: "payments", base: None, making: Making::Body },
 //!     method: "POST",
 //!     path: "/v1/payments",
 //!     query: "",
 //!     headers,
 //!     body: br#"{"amount":5}"#,
-//!     reading: None,
 //! };
 //! let mut store: Store<String> = Store::default();
 //! let first = store.work(Instant::START, &job, |effect| Ok(effect.to_json().unwrap_or_default()));
@@ -39,21 +38,24 @@
 //! assert_eq!(store.count("payments"), 1);
 //! ```
 
+mod effect;
 mod fields;
 mod keys;
 mod object;
+mod refusal;
 
+pub use effect::Effect;
 pub use keys::Ticket;
-pub use object::{Object, Page, Shape};
+pub use object::{Making, Object, Page, Shape};
+pub use refusal::{About, Refusal};
 
 #[cfg(doc)]
 use super::Reach;
-use super::{PathPattern, Rule};
+use super::Rule;
 use keys::{Keys, Known, Name, Print};
 use object::Collection;
 use seawall_core::time::{Duration, Instant};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 /// The most that one mock keeps, objects, keys and answers together: 256 MiB.
@@ -151,66 +153,6 @@ pub struct Job<'a> {
     pub headers: Headers<'a>,
     /// Its body, whole.
     pub body: &'a [u8],
-    /// The body as its dialect reads it: JSON with what the dialect adds. An object is made of this, and changed by those
-    /// of its fields that the body names. `None` takes the body as it is.
-    pub reading: Option<&'a [u8]>,
-}
-
-/// What an attempt did, or would do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Effect {
-    /// The rule keeps nothing: its answer is its dialect's.
-    Nothing,
-    /// This was made.
-    Created(Arc<Object>),
-    /// This was looked at.
-    Read(Arc<Object>),
-    /// So many were looked at.
-    Listed(Page),
-    /// This is what became of it.
-    Changed(Arc<Object>),
-    /// This is gone.
-    Removed(Arc<Object>),
-    /// There is nothing of that name: 404.
-    Missing,
-    /// Nothing here is done by that method: 405.
-    NotAllowed,
-}
-
-impl Effect {
-    /// The body that says so; `None` where the resource has nothing to say: a rule that keeps nothing, and the errors.
-    pub fn to_json(&self) -> Option<String> {
-        match self {
-            Self::Created(object) | Self::Read(object) | Self::Changed(object) => Some(object.to_json()),
-            Self::Removed(object) => Some(object.removed_json()),
-            Self::Listed(page) => Some(page.to_json()),
-            Self::Nothing | Self::Missing | Self::NotAllowed => None,
-        }
-    }
-
-    /// The one object that this is about.
-    pub fn object(&self) -> Option<&Arc<Object>> {
-        match self {
-            Self::Created(object) | Self::Read(object) | Self::Changed(object) | Self::Removed(object) => {
-                Some(object)
-            }
-            Self::Nothing | Self::Listed(_) | Self::Missing | Self::NotAllowed => None,
-        }
-    }
-
-    /// The word for it in journals.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Nothing => "done",
-            Self::Created(_) => "created",
-            Self::Read(_) => "read",
-            Self::Listed(_) => "listed",
-            Self::Changed(_) => "changed",
-            Self::Removed(_) => "removed",
-            Self::Missing => "missing",
-            Self::NotAllowed => "not-allowed",
-        }
-    }
 }
 
 /// What came of an attempt that got to the work.
@@ -237,132 +179,6 @@ pub enum Work<A> {
     },
     /// The store refused it. Nothing was done.
     Refused(Refusal),
-}
-
-/// Why a store refuses an attempt.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// The route does no write without a key, which this header carries.
-    KeyMissing {
-        /// The header's name.
-        header: String,
-    },
-    /// The key has no letter.
-    KeyEmpty,
-    /// The key is longer than [`KEY_BYTES_MAX`].
-    KeyTooLong {
-        /// How long it is.
-        bytes: usize,
-    },
-    /// The key stands for something else.
-    KeyReused,
-    /// The first attempt with this key is not over.
-    KeyInFlight,
-    /// A list was asked for that cannot be.
-    BadQuery {
-        /// The parameter.
-        name: &'static str,
-        /// What would be right.
-        expected: String,
-    },
-    /// There is no room, and nothing whose time is over.
-    Full {
-        /// The most that is kept.
-        bytes_max: usize,
-    },
-}
-
-impl Refusal {
-    /// The status that says so.
-    pub const fn status(&self) -> u16 {
-        match self {
-            Self::KeyMissing { .. } | Self::KeyEmpty | Self::KeyTooLong { .. } | Self::BadQuery { .. } => 400,
-            Self::KeyInFlight => 409,
-            Self::KeyReused => 422,
-            Self::Full { .. } => 500,
-        }
-    }
-
-    /// The word that says so, in bodies and in the journal.
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::KeyMissing { .. } => "key-missing",
-            Self::KeyEmpty => "key-empty",
-            Self::KeyTooLong { .. } => "key-too-long",
-            Self::KeyReused => "key-reused",
-            Self::KeyInFlight => "key-in-flight",
-            Self::BadQuery { .. } => "bad-query",
-            Self::Full { .. } => "store-full",
-        }
-    }
-
-    /// Whose rule was broken.
-    pub const fn about(&self) -> About {
-        match self {
-            Self::KeyMissing { .. }
-            | Self::KeyEmpty
-            | Self::KeyTooLong { .. }
-            | Self::KeyReused
-            | Self::KeyInFlight => About::Key,
-            Self::BadQuery { .. } => About::Query,
-            Self::Full { .. } => About::Mock,
-        }
-    }
-}
-
-/// What a refusal is about; dialects have words for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum About {
-    /// The idempotency key.
-    Key,
-    /// The query.
-    Query,
-    /// The mock itself.
-    Mock,
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::KeyMissing { header } => write!(
-                f,
-                "this route does no write without a key in the header `{header}`; make one for each call and send it with \
-                 every attempt"
-            ),
-            Self::KeyEmpty => f.write_str("the idempotency key is empty; make one for each call"),
-            Self::KeyTooLong { bytes } => write!(
-                f,
-                "the idempotency key is {bytes} bytes long; the most is {KEY_BYTES_MAX}"
-            ),
-            Self::KeyReused => f.write_str(
-                "this idempotency key was used before for something else (method, path, query or body differ); make a \
-                 new one for each call",
-            ),
-            Self::KeyInFlight => f.write_str(
-                "the first attempt with this idempotency key is still being answered; send it again later",
-            ),
-            Self::BadQuery { name, expected } => {
-                write!(f, "`{name}` of this query cannot be right; expected {expected}")
-            }
-            Self::Full { bytes_max } => write!(
-                f,
-                "this mock keeps {bytes_max} bytes of objects and keys, and no more; reset it"
-            ),
-        }
-    }
-}
-
-impl Rule {
-    /// Whether a path belongs to this rule's resource though the rule does not match it: the resource's own path, and
-    /// one name below it. A `POST /v1/payments` that keeps `payments` implies `GET /v1/payments`, and `GET`, `PUT`,
-    /// `PATCH`, `POST` and `DELETE` of `/v1/payments/ID`. Only asked where no rule matches.
-    pub fn implies(&self, path: &str) -> bool {
-        self.resource.is_some()
-            && match place(self, path) {
-                Place::Collection | Place::Item(_) => true,
-                Place::Elsewhere => false,
-            }
-    }
 }
 
 /// Everything that a mock keeps.
@@ -506,7 +322,7 @@ impl<A: Clone + Weigh> Store<A> {
             Effect::Removed(_)
             | Effect::Nothing
             | Effect::Read(_)
-            | Effect::Listed(_)
+            | Effect::Listed { .. }
             | Effect::Missing
             | Effect::NotAllowed => 0,
         };
@@ -547,7 +363,11 @@ impl<A: Clone + Weigh> Store<A> {
                     collection.remove(object.id());
                 }
             }
-            Effect::Nothing | Effect::Read(_) | Effect::Listed(_) | Effect::Missing | Effect::NotAllowed => {}
+            Effect::Nothing
+            | Effect::Read(_)
+            | Effect::Listed { .. }
+            | Effect::Missing
+            | Effect::NotAllowed => {}
         }
     }
 
@@ -556,43 +376,10 @@ impl<A: Clone + Weigh> Store<A> {
         let Some(resource) = &job.rule.resource else {
             return Ok(Effect::Nothing);
         };
-        let none = Collection::default();
-        let kept = self.collections.get(resource).unwrap_or(&none);
-        let body = || fields::of_body(job.body, (job.headers)("content-type"));
-        let made = |id: String| {
-            let fields = job
-                .reading
-                .map_or_else(body, |reading| fields::of_body(reading, None));
-            Arc::new(Object::made(id, &job.shape, fields))
-        };
-        let found = |id: &str| kept.get(id).cloned();
-        let changed = |object: Arc<Object>| {
-            let fields = match job.reading {
-                Some(reading) => fields::named_in(fields::of_body(reading, None), &body()),
-                None => body(),
-            };
-            Effect::Changed(Arc::new(Object::clone(&object).with(fields)))
-        };
-        let matched = job.rule.pattern.matches(job.method, job.path);
-        Ok(match (job.method, place(job.rule, job.path)) {
-            ("GET" | "HEAD", Place::Collection) => Effect::Listed(list(kept, job.query)?),
-            ("GET" | "HEAD", Place::Item(id)) => found(id).map_or(Effect::Missing, Effect::Read),
-            ("POST", Place::Item(id)) if found(id).is_some() || !matched => {
-                found(id).map_or(Effect::Missing, changed)
-            }
-            // Below a path with a `*`, whatever is no object's own path is a place to make one.
-            ("POST", Place::Collection | Place::Item(_) | Place::Elsewhere) => {
-                Effect::Created(made(kept.next_id(job.shape.id_prefix)))
-            }
-            ("PUT", Place::Item(id)) => match found(id) {
-                Some(_) => Effect::Changed(made(id.to_owned())),
-                None => Effect::Created(made(id.to_owned())),
-            },
-            ("PATCH", Place::Item(id)) => found(id).map_or(Effect::Missing, changed),
-            ("DELETE", Place::Item(id)) => found(id).map_or(Effect::Missing, Effect::Removed),
-            (_, Place::Elsewhere) => Effect::Missing,
-            (_, Place::Collection | Place::Item(_)) => Effect::NotAllowed,
-        })
+        match self.collections.get(resource) {
+            Some(kept) => effect::of_job(kept, job),
+            None => effect::of_job(&Collection::default(), job),
+        }
     }
 }
 
@@ -639,54 +426,6 @@ fn key_of<'a>(job: &Job<'a>) -> Result<Option<Keyed<'a>>, Refusal> {
             job.body,
         ]),
     }))
-}
-
-/// Where a path stands to a rule's resource.
-enum Place<'p> {
-    Collection,
-    Item(&'p str),
-    Elsewhere,
-}
-
-fn place<'p>(rule: &Rule, path: &'p str) -> Place<'p> {
-    let base = match &rule.pattern.path {
-        PathPattern::Is(text) | PathPattern::Prefix(text) => text.trim_end_matches('/'),
-    };
-    match path.strip_prefix(base) {
-        Some("" | "/") => Place::Collection,
-        Some(rest) => match rest.strip_prefix('/') {
-            Some(id) if !id.contains('/') => Place::Item(id),
-            Some(_) | None => Place::Elsewhere,
-        },
-        None => Place::Elsewhere,
-    }
-}
-
-fn list(kept: &Collection, query: &str) -> Result<Page, Refusal> {
-    let (mut since, mut most) = (0, DEFAULT_LIST_LIMIT);
-    for pair in query.split('&') {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        match name {
-            "limit" => {
-                let limit = value.parse().ok();
-                most = limit
-                    .filter(|most| (1..=LIST_LIMIT_MAX).contains(most))
-                    .ok_or_else(|| Refusal::BadQuery {
-                        name: "limit",
-                        expected: format!("a whole number from 1 to {LIST_LIMIT_MAX}"),
-                    })?;
-            }
-            "starting_after" => {
-                let number = kept.number(&fields::decoded(value));
-                since = number.ok_or_else(|| Refusal::BadQuery {
-                    name: "starting_after",
-                    expected: "the id of an object of this list".to_owned(),
-                })?;
-            }
-            _ => {}
-        }
-    }
-    Ok(kept.page(since, most))
 }
 
 #[cfg(test)]

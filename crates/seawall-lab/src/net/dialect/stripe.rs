@@ -9,7 +9,7 @@
 mod form;
 
 use super::text::request_of;
-use super::{Answer, Ask, CREATED_UNIX_SECS, Told, plain, providers};
+use super::{Answer, Ask, CREATED_UNIX_SECS, ObjectKind, Told, plain, providers};
 use serde_json::{Map, Value, json};
 
 /// What is made below which path, and how its ids begin.
@@ -74,6 +74,23 @@ pub(super) fn answer(ask: &Ask<'_>) -> Answer {
     }
 }
 
+/// The kind of object that a path is about.
+pub(super) fn object_kind(path: &str) -> Option<ObjectKind<'_>> {
+    let ((_, name, prefix), rest) = kind_of(path)?;
+    Some(ObjectKind {
+        name,
+        id_prefix: format!("{prefix}_mock_"),
+        base: &path[..path.len() - rest.len()],
+    })
+}
+
+/// An object as it stands after this request: what it was, with the body's fields and what the verb does.
+pub(super) fn object_after(ask: &Ask<'_>, id: &str, before: Map<String, Value>) -> Option<Value> {
+    let (kind, rest) = kind_of(ask.path)?;
+    let verb = rest.split('/').filter(|part| !part.is_empty()).nth(1);
+    Some(Value::Object(object(ask, kind, id, verb, before)))
+}
+
 /// An error; a `code` may be one of Stripe's types as well.
 pub(super) fn error(status: u16, message: &str, ask: &Ask<'_>, told: Told<'_>) -> Answer {
     let known = ERRORS.iter().find(|(of, _, _)| *of == status);
@@ -134,12 +151,24 @@ fn request_id(ask: &Ask<'_>) -> String {
     format!("req_mock_{}_{}", ask.rule, ask.number)
 }
 
-/// An object as it stands after this request: made of its fields, and of what the verb does to it.
+/// The answer of a request that nothing is kept of.
 fn made(ask: &Ask<'_>, kind: Kind, id: Option<&str>, verb: Option<&str>) -> Answer {
-    let (_, object, prefix) = kind;
+    let (_, _, prefix) = kind;
     let made = format!("{prefix}_mock_{}_{}", ask.rule, ask.number);
-    let id = id.unwrap_or(&made);
-    let mut fields = typed(fields(ask), Place::Top);
+    let object = object(ask, kind, id.unwrap_or(&made), verb, Map::new());
+    Answer::json(200, &Value::Object(object))
+}
+
+fn object(
+    ask: &Ask<'_>,
+    kind: Kind,
+    id: &str,
+    verb: Option<&str>,
+    before: Map<String, Value>,
+) -> Map<String, Value> {
+    let (_, object, _) = kind;
+    let mut fields = before;
+    fields.extend(typed(self::fields(ask), Place::Top));
     let own = json!({
         "id": id,
         "object": object,
@@ -156,12 +185,11 @@ fn made(ask: &Ask<'_>, kind: Kind, id: Option<&str>, verb: Option<&str>) -> Answ
     if is_card_bound {
         let done =
             confirmed || matches!(verb, Some("confirm" | "capture")) || matches!(object, "charge" | "refund");
-        let status = match (verb, done) {
-            (Some("cancel"), _) => "canceled",
-            (_, true) => "succeeded",
-            (_, false) => "requires_payment_method",
-        };
-        fields.insert("status".to_owned(), json!(status));
+        match (verb, done) {
+            (Some("cancel"), _) => drop(fields.insert("status".to_owned(), json!("canceled"))),
+            (_, true) => drop(fields.insert("status".to_owned(), json!("succeeded"))),
+            (_, false) => default(&mut fields, "status", json!("requires_payment_method")),
+        }
     }
     if object == "payment_intent" {
         default(&mut fields, "amount", json!(0));
@@ -176,7 +204,7 @@ fn made(ask: &Ask<'_>, kind: Kind, id: Option<&str>, verb: Option<&str>) -> Answ
     if let Value::Object(own) = own {
         fields.extend(own);
     }
-    Answer::json(200, &Value::Object(fields))
+    fields
 }
 
 /// The fields of the body: a form, or JSON.

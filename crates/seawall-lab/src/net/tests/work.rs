@@ -380,11 +380,14 @@ async fn keys_hold_where_nothing_is_kept_and_under_a_header_of_their_own() {
 #[tokio::test]
 async fn a_refusal_speaks_its_dialect() {
     // Could break by a client library that cannot read the error and calls it a broken answer.
-    for (dialect, place) in [
-        (Dialect::Generic, "/error/code"),
-        (Dialect::OpenAi, "/error/code"),
-        (Dialect::Groq, "/error/code"),
-        (Dialect::GitHub, "/code"),
+    let reused = |dialect, place, word: &'static str| (dialect, place, word);
+    for (dialect, place, word) in [
+        reused(Dialect::Generic, "/error/code", "key-reused"),
+        reused(Dialect::OpenAi, "/error/code", "key-reused"),
+        reused(Dialect::Groq, "/error/code", "key-reused"),
+        reused(Dialect::Anthropic, "/type", "error"),
+        reused(Dialect::GitHub, "/status", "422"),
+        reused(Dialect::Stripe, "/error/type", "idempotency_error"),
     ] {
         let mut rule = payments("200");
         rule.dialect = dialect;
@@ -392,9 +395,91 @@ async fn a_refusal_speaks_its_dialect() {
         assert_eq!(status(&post(&mock, KEYED, "{}").await.0), 200);
         let refused = post(&mock, KEYED, "[]").await.0;
         assert_eq!(status(&refused), 422, "{}", dialect.name());
-        let code = json(&refused).pointer(place).cloned();
-        assert_eq!(code, Some("key-reused".into()), "{}", dialect.name());
+        let said = json(&refused).pointer(place).cloned();
+        assert_eq!(said, Some(word.into()), "{}", dialect.name());
+        assert!(body(&refused).contains("was used before"), "{refused}");
     }
+}
+
+#[tokio::test]
+async fn stripes_objects_are_kept_as_its_clients_know_them() {
+    // Could break by an object that is made by one and shown by another, by a verb that makes a second one, or by a
+    // change that forgets what was confirmed.
+    let mut rule = Rule::parse("* /v1/* = 200").unwrap();
+    rule.resource = Some("intents".to_owned());
+    rule.idempotency = Some(Idempotency::default());
+    rule.dialect = Dialect::Stripe;
+    let mock = keeping(rule).await;
+    let form = "content-type: application/x-www-form-urlencoded\r\n";
+    let sent = async |method: &str, path: &str, body: &str| {
+        json(&raw(&mock, &written(method, path, form, body)).await.0)
+    };
+    let made = sent(
+        "POST",
+        "/v1/payment_intents",
+        "amount=5&currency=eur&metadata[order]=7",
+    )
+    .await;
+    assert_eq!(
+        (
+            &made["id"],
+            &made["object"],
+            &made["amount"],
+            &made["status"],
+            &made["metadata"]["order"]
+        ),
+        (
+            &"pi_mock_1".into(),
+            &"payment_intent".into(),
+            &5.into(),
+            &"requires_payment_method".into(),
+            &"7".into()
+        )
+    );
+    let confirmed = sent("POST", "/v1/payment_intents/pi_mock_1/confirm", "").await;
+    assert_eq!(
+        (&confirmed["status"], &confirmed["amount_received"]),
+        (&"succeeded".into(), &5.into())
+    );
+    let changed = sent("POST", "/v1/payment_intents/pi_mock_1", "description=x").await;
+    assert_eq!(
+        (&changed["status"], &changed["currency"]),
+        (&"succeeded".into(), &"eur".into())
+    );
+    assert_eq!(sent("GET", "/v1/payment_intents/pi_mock_1", "").await, changed);
+    let list = sent("GET", "/v1/payment_intents", "").await;
+    assert_eq!(
+        (&list["url"], &list["data"]),
+        (&"/v1/payment_intents".into(), &serde_json::json!([changed]))
+    );
+    let missing = sent("GET", "/v1/payment_intents/pi_mock_2", "").await;
+    assert_eq!(missing["error"]["code"], "resource_missing");
+    assert_eq!(mock.resources("intents").len(), 1);
+}
+
+#[tokio::test]
+async fn a_streamed_answer_is_streamed_again_to_the_letter() {
+    // Could break by a replay that comes with another id or other words, in one piece, or in place of a refusal.
+    let mut rule = Rule::parse("POST /v1/chat/completions = apply then reset, 200, stream then=cut").unwrap();
+    rule.idempotency = Some(Idempotency::default());
+    let mock = keeping(rule).await;
+    let sent = async |headers: &str, body: &str| {
+        let bytes = written("POST", "/v1/chat/completions", headers, body);
+        raw(&mock, &bytes).await.0
+    };
+    let chat = r#"{"stream":true,"messages":[{"role":"user","content":"hi"}]}"#;
+    assert_eq!(sent(KEYED, chat).await, "");
+    let whole = sent(KEYED, chat).await;
+    assert_eq!(header(&whole, "idempotent-replayed"), Some("true"));
+    assert_eq!(header(&whole, "transfer-encoding"), Some("chunked"));
+    assert!(
+        whole.contains("chatcmpl-mock-0-1") && whole.contains("[DONE]"),
+        "{whole}"
+    );
+    let cut = sent(KEYED, chat).await;
+    assert!(whole.contains(body(&cut)) && !cut.contains("[DONE]"), "{cut}");
+    assert_eq!(header(&cut, "idempotent-replayed"), Some("true"));
+    assert_eq!(status(&sent(KEYED, "{}").await), 422);
 }
 
 #[tokio::test]

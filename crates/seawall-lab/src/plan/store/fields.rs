@@ -7,7 +7,7 @@
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// How deep a form's names may nest; one that goes deeper is a name like any other.
@@ -55,13 +55,6 @@ pub(super) fn merged(base: Fields, over: Fields) -> Fields {
             }
         }
     }
-    fields
-}
-
-/// Those of the fields whose names `others` have too.
-pub(super) fn named_in(mut fields: Fields, others: &Fields) -> Fields {
-    let names: BTreeSet<&str> = others.iter().map(|(name, _)| name.as_str()).collect();
-    fields.retain(|(name, _)| names.contains(name.as_str()));
     fields
 }
 

@@ -17,14 +17,25 @@ const OWN: [&str; 3] = ["id", "object", "created"];
 const OVERHEAD_BYTES: usize = 256;
 
 /// How a dialect's objects look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct Shape<'a> {
     /// What ids begin with, before their number: `payments_`.
     pub id_prefix: &'a str,
     /// What the field `object` says.
     pub kind: &'a str,
-    /// Fields that every object has unless its body says otherwise, each with its JSON text.
-    pub fields: &'a [(&'a str, &'a str)],
+    /// The path at which such objects stand, where the dialect knows it better than the rule's pattern.
+    pub base: Option<&'a str>,
+    /// What their fields are made of.
+    pub making: Making<'a>,
+}
+
+/// What an object's fields are made of.
+#[derive(Clone, Copy)]
+pub enum Making<'a> {
+    /// The fields of the body; a change sets those that it names.
+    Body,
+    /// What the dialect says: told the id, and the object as it was where there was one, it answers JSON with all fields.
+    Dialect(&'a dyn Fn(&str, Option<&Object>) -> String),
 }
 
 /// One thing that a mock keeps: what a POST made.
@@ -37,13 +48,11 @@ pub struct Object {
 impl Object {
     /// A new one, with the fields of a body.
     pub(super) fn made(id: String, shape: &Shape<'_>, body: Fields) -> Self {
-        let mut fields = vec![
+        let fields = vec![
             ("id".to_owned(), fields::quoted(&id)),
             ("object".to_owned(), fields::quoted(shape.kind)),
             ("created".to_owned(), CREATED_UNIX_SECS.to_string()),
         ];
-        let given = shape.fields.iter();
-        fields.extend(given.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         Self { id, fields }.with(body)
     }
 
@@ -100,11 +109,12 @@ pub struct Page {
 }
 
 impl Page {
-    /// As such lists look: `{"object":"list","data":[...],"has_more":false}`.
-    pub(super) fn to_json(&self) -> String {
+    /// As such lists look: `{"object":"list","url":"/v1/payments","data":[...],"has_more":false}`.
+    pub(super) fn to_json(&self, path: &str) -> String {
         let objects: Vec<String> = self.objects.iter().map(|object| object.to_json()).collect();
         format!(
-            "{{\"object\":\"list\",\"data\":[{}],\"has_more\":{}}}",
+            "{{\"object\":\"list\",\"url\":{},\"data\":[{}],\"has_more\":{}}}",
+            fields::quoted(path),
             objects.join(","),
             self.next.is_some()
         )

@@ -136,7 +136,7 @@ proptest! {
     fn any_body_makes_an_object_that_is_json(body in proptest::collection::vec(any::<u8>(), 0..200), form in any::<bool>()) {
         // Could break by a body that gets into an object's text and is none.
         let content_type: &[u8] = if form { b"application/x-www-form-urlencoded" } else { b"text/plain" };
-        let shape = Shape { id_prefix: "x_", kind: "x", fields: &[] };
+        let shape = Shape { id_prefix: "x_", kind: "x", base: None, making: Making::Body };
         let object = Object::made("x_1".to_owned(), &shape, fields::of_body(&body, Some(content_type)));
         let read: serde_json::Value = serde_json::from_str(&object.to_json()).expect("an object is JSON");
         prop_assert_eq!(&read["id"], "x_1");
