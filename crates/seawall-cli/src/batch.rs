@@ -59,7 +59,8 @@ pub(crate) struct Args {
     /// Where failures go [default: OUT.errors.jsonl].
     #[arg(long, value_name = "ERR")]
     errors: Option<PathBuf>,
-    /// Where rows are sent: an address, an upstream's name in the file of --config, or mock:steady or mock:flaky.
+    /// Where rows are sent: an address, an upstream's name in the file of --config, or the built-in
+    /// provider: mock:steady, mock:flaky, mock:ratelimited, mock:outage or mock:storm.
     #[arg(long, value_name = "URL|NAME|mock:PROFILE")]
     upstream: Option<String>,
     /// A file with upstreams, their policies, and defaults of these arguments; seawall.toml where an upstream is named.

@@ -62,7 +62,7 @@ fn the_scripts_and_files_of_the_docs_are_read() {
         Script::parse(&row[0]).unwrap_or_else(|error| panic!("{error}"));
     }
     let mut files = 0;
-    for path in [GRAMMAR, "docs/guide/mock.md"] {
+    for path in [GRAMMAR, "docs/guide/mock.md", "docs/reference/limit.md"] {
         for block in page(path).split("```toml\n").skip(1) {
             let (text, _) = block.split_once("```").expect("the block is closed");
             MockFile::parse(path, text).unwrap_or_else(|error| panic!("{error}"));

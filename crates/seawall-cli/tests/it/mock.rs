@@ -300,10 +300,10 @@ fn what_cannot_be_served_is_told_before_anything_listens() {
     "#]],
     );
     check(
-        &["--profile", "outage"],
+        &["--profile", "outrage"],
         2,
         expect![[r#"
-        error: invalid value 'outage' for '--profile <PROFILE>': `outage` is not served yet; known are steady, flaky
+        error: invalid value 'outrage' for '--profile <PROFILE>': `outrage` is no profile; known are steady, flaky, ratelimited, outage, storm
 
         For more information, try '--help'.
     "#]],

@@ -36,6 +36,7 @@ fn a_mock_file_that_the_mock_takes_is_taken_by_its_schema() {
     let schema = schema("script");
     let mut files = blocks("docs/guide/mock.md");
     files.extend(blocks("docs/reference/script-grammar.md"));
+    files.extend(blocks("docs/reference/limit.md"));
     files.extend(blocks("docs/guide/shell.md"));
     assert!(files.len() >= 2);
     files.push(
