@@ -149,6 +149,11 @@ fn shown(rule: &Rule) -> String {
         Answers::Outage => "an outage".to_owned(),
         Answers::Storm => "a storm".to_owned(),
         Answers::Script(script) => script.to_string(),
+        Answers::Mixes { whole, stream } => format!(
+            "a mix of {} actions, for streams of {}",
+            whole.parts().len(),
+            stream.parts().len()
+        ),
         Answers::Mix(mix) => format!("a mix of {} actions", mix.parts().len()),
     };
     format!("{} = {answers}", rule.pattern)

@@ -130,6 +130,13 @@ pub enum Answers {
     Script(Script),
     /// One of several actions, by chance.
     Mix(Mix),
+    /// One of several actions, by chance: of some where the answer is wanted whole, of others where it is wanted as a stream.
+    Mixes {
+        /// What an attempt meets that wants its answer in one piece.
+        whole: Mix,
+        /// What an attempt meets that wants a stream.
+        stream: Mix,
+    },
     /// 200, but for an outage of 20 s in each minute: see [`Profile::Outage`].
     Outage,
     /// 200, as slow as it is crowded, and 503 beyond [`STORM_ROOM`]: see [`Profile::Storm`].
@@ -263,6 +270,15 @@ impl Dialect {
     }
 }
 
+/// In which way an answer is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// In one piece.
+    Whole,
+    /// As a stream of events.
+    Stream,
+}
+
 /// Whose position in the script it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
@@ -353,6 +369,20 @@ impl Plan {
     /// # Errors
     /// The rule keeps too many state values apart.
     pub fn turn(&mut self, now: Instant, place: usize, state: &[u8]) -> Result<Turn, StateFull> {
+        self.turn_as(now, place, state, Wanted::Whole)
+    }
+
+    /// The same for an attempt that wants its answer in this way.
+    ///
+    /// # Errors
+    /// The rule keeps too many state values apart.
+    pub fn turn_as(
+        &mut self,
+        now: Instant,
+        place: usize,
+        state: &[u8],
+        wanted: Wanted,
+    ) -> Result<Turn, StateFull> {
         let Part { id, rule, met, .. } = &mut self.parts[place];
         let seed = Rng::new(self.seed, *id).next_u64();
         let drawn = met.attempts.wrapping_mul(2);
@@ -362,6 +392,10 @@ impl Plan {
             Answers::Plain => Choice::Plain,
             Answers::Script(script) => met.position(state, script, now)?.next(script, now),
             Answers::Mix(mix) => Choice::Part(mix.draw(&mut Rng::new(seed, drawn))),
+            Answers::Mixes { whole, stream } => Choice::Part(match wanted {
+                Wanted::Whole => whole.draw(&mut Rng::new(seed, drawn)),
+                Wanted::Stream => whole.parts().len() + stream.draw(&mut Rng::new(seed, drawn)),
+            }),
             Answers::Outage => match weather::outage(now) {
                 Weather::Clear => Choice::Plain,
                 trouble @ (Weather::Answers503 | Weather::Refuses) => {
@@ -503,6 +537,12 @@ impl Turn {
         match (self.choice, &self.rule.answers) {
             (Choice::Step(step), Answers::Script(script)) => Some(&script.steps()[step].action),
             (Choice::Part(part), Answers::Mix(mix)) => Some(&mix.parts()[part].0),
+            (Choice::Part(part), Answers::Mixes { whole, stream }) => whole
+                .parts()
+                .iter()
+                .chain(stream.parts())
+                .nth(part)
+                .map(|(action, _)| action),
             (Choice::Part(part), Answers::Outage | Answers::Storm) => weather::action(part),
             (Choice::Plain | Choice::Stop | Choice::Step(_) | Choice::Part(_), _) => None,
         }
@@ -542,7 +582,8 @@ pub enum Choice {
     Plain,
     /// This step of the script, counted from 0.
     Step(usize),
-    /// This part of the mix, or of what trouble answers, counted from 0.
+    /// This part of the mix, or of what trouble answers, counted from 0; of two mixes, those of the second come after those
+    /// of the first.
     Part(usize),
     /// The script has stopped: accepted, then closed without a byte.
     Stop,

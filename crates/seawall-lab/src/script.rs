@@ -250,8 +250,8 @@ pub struct Wording {
 /// A stream of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stream {
-    /// How many content events; `None` leaves it to the dialect.
-    pub events: Option<NonZeroU32>,
+    /// How many content events; 0 is the dialect's beginning alone, `None` leaves it to the dialect.
+    pub events: Option<u32>,
     /// Time between two events.
     pub gap: Duration,
     /// How it ends.

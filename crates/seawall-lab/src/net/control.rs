@@ -3,7 +3,9 @@
 use super::Shared;
 use super::dialect::{Answer, refusal};
 use super::journal::{Attempt, Journal};
-use crate::plan::{Answers, Idempotency, Latency, STORE_BYTES_MAX, Scope, State, Unkeyed};
+use crate::plan::{
+    Answers, Idempotency, Latency, Limit, LimitKey, Mix, STORE_BYTES_MAX, Scope, State, Unkeyed,
+};
 use seawall_core::time::Instant;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -161,24 +163,24 @@ fn routes(shared: &Shared) -> Value {
             Answers::Outage => (Value::from("outage"), Value::Null),
             Answers::Storm => (Value::from("storm"), Value::Null),
             Answers::Script(script) => (Value::from(script.to_string()), Value::Null),
-            Answers::Mix(mix) => {
-                let parts = mix
-                    .parts()
-                    .iter()
-                    .map(|(action, share)| json!({ "action": action.to_string(), "share_ppb": share }));
-                (Value::Null, parts.collect())
-            }
+            Answers::Mix(mix) => (Value::Null, shares(mix)),
+            Answers::Mixes { whole, .. } => (Value::Null, shares(whole)),
         };
         json!({
             "match": rule.pattern.to_string(),
             "script": script,
             "mix": mix,
+            "stream_mix": match &rule.answers {
+                Answers::Mixes { stream, .. } => shares(stream),
+                Answers::Plain | Answers::Script(_) | Answers::Mix(_) | Answers::Outage | Answers::Storm => Value::Null,
+            },
             "latency": latency(rule.latency),
             "dialect": rule.dialect.name(),
             "state": match &rule.state {
                 State::Route => Value::Null,
                 State::Header(name) => Value::from(format!("header:{name}")),
             },
+            "limit": rule.limit.as_ref().map(limit),
             "resource": rule.resource,
             "idempotency": rule.idempotency.as_ref().map(idempotency),
             "attempts": plan.attempts(place),
@@ -186,6 +188,29 @@ fn routes(shared: &Shared) -> Value {
         })
     });
     json!({ "routes": routes.collect::<Vec<_>>() })
+}
+
+fn shares(mix: &Mix) -> Value {
+    let parts = mix
+        .parts()
+        .iter()
+        .map(|(action, share)| json!({ "action": action.to_string(), "share_ppb": share }));
+    parts.collect()
+}
+
+fn limit(limit: &Limit) -> Value {
+    json!({
+        "key": match &limit.key {
+            LimitKey::Route => "route".to_owned(),
+            LimitKey::Header(name) => format!("header:{name}"),
+        },
+        "rpm": limit.requests_per_minute,
+        "rps": limit.requests_per_second,
+        "tpm": limit.tokens_per_minute,
+        "concurrency": limit.concurrency,
+        "burst": limit.burst,
+        "form": limit.form.name(),
+    })
 }
 
 fn idempotency(keys: &Idempotency) -> Value {

@@ -14,11 +14,12 @@ mod stripe;
 mod text;
 
 use super::http1::Keep;
+pub(super) use crate::plan::Wanted;
+
 use crate::plan::Dialect;
 use crate::script::{Body, Reply};
 use serde_json::{Value, json};
 use std::borrow::Cow;
-use std::num::NonZeroU32;
 
 pub(super) use events::Events;
 
@@ -190,15 +191,6 @@ impl<'a> Told<'a> {
     }
 }
 
-/// In which way an answer is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
-    /// In one piece.
-    Whole,
-    /// As a stream of events.
-    Stream,
-}
-
 /// The way in which this request wants its answer.
 pub(super) fn wanted(dialect: Dialect, ask: &Ask<'_>) -> Wanted {
     match dialect {
@@ -239,7 +231,7 @@ pub(super) fn answer(dialect: Dialect, ask: &Ask<'_>) -> Answer {
 
 /// The same answer as a stream, whether or not it is wanted as one; with so many content events, or as many as its
 /// text has words. Where a path has no streams, these are plain events.
-pub(super) fn stream(dialect: Dialect, ask: &Ask<'_>, events: Option<NonZeroU32>) -> Events {
+pub(super) fn stream(dialect: Dialect, ask: &Ask<'_>, events: Option<u32>) -> Events {
     match dialect {
         Dialect::Generic | Dialect::ByPath | Dialect::GitHub | Dialect::Stripe => plain::stream(ask, events),
         Dialect::OpenAi | Dialect::Groq | Dialect::Azure => openai::stream(dialect, ask, events),

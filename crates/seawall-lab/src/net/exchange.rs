@@ -10,7 +10,7 @@ use super::journal::{Attempt, Outcome, kept};
 use super::score::{self, Good, Performer, Score};
 use super::throttle::{self, Limited};
 use super::work::{self, Worked};
-use crate::plan::{Dialect, Entry, Reach, Rule, Seat, State, StateFull, Ticket, Turn};
+use crate::plan::{Answers, Dialect, Entry, Reach, Rule, Seat, State, StateFull, Ticket, Turn, Wanted};
 use seawall_core::time::Instant;
 use std::borrow::Cow;
 
@@ -157,7 +157,15 @@ impl<'s> Exchange<'s> {
                     State::Route => &[][..],
                     State::Header(name) => request.header(name).unwrap_or_default(),
                 };
-                (plan.turn(now, place, state), standing)
+                let wanted = match &rule.answers {
+                    Answers::Mixes { .. } => dialect::wanted(limited.dialect, &ask),
+                    Answers::Plain
+                    | Answers::Script(_)
+                    | Answers::Mix(_)
+                    | Answers::Outage
+                    | Answers::Storm => Wanted::Whole,
+                };
+                (plan.turn_as(now, place, state, wanted), standing)
             }
         };
         let turn = match turn {

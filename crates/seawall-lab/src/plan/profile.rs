@@ -17,6 +17,18 @@ const FLAKY: [(&str, u64); 7] = [
     ("error-in-200", 10),
     ("429 retry-after-ms=300", 20),
 ];
+/// The same where a stream is wanted: in the place of an answer that is cut in its middle, a stream that is cut or ends
+/// before it has said anything. What a client has begun to hand on cannot be sent again, so nothing happens after that.
+const FLAKY_STREAM: [(&str, u64); 8] = [
+    ("200", 920),
+    ("503", 20),
+    ("500", 10),
+    ("reset", 10),
+    ("stream events=0 then=cut", 5),
+    ("stream events=0 then=no-done", 5),
+    ("error-in-200", 10),
+    ("429 retry-after-ms=300", 20),
+];
 /// Ratelimited: attempts a minute.
 const RATE: NonZeroU32 = NonZeroU32::new(60).unwrap();
 
@@ -25,7 +37,8 @@ const RATE: NonZeroU32 = NonZeroU32::new(60).unwrap();
 pub enum Profile {
     /// 200, log-normal latency with p50 60 ms and p99 600 ms.
     Steady,
-    /// The same latency, and 2 % 503, 1 % 500, 1 % reset, 1 % truncate, 1 % error-in-200, 2 % 429 with 300 ms.
+    /// The same latency, and 2 % 503, 1 % 500, 1 % reset, 1 % truncate, 1 % error-in-200, 2 % 429 with 300 ms. A
+    /// stream is cut or ends before its first content instead of being truncated, and meets nothing after that.
     Flaky,
     /// The same latency, and a true limit of 60 attempts a minute for all together.
     RateLimited,
@@ -60,7 +73,10 @@ impl Profile {
     pub fn rule(self) -> Rule {
         let answers = match self {
             Self::Steady | Self::RateLimited => Answers::Plain,
-            Self::Flaky => Answers::Mix(flaky()),
+            Self::Flaky => Answers::Mixes {
+                whole: mix(&FLAKY),
+                stream: mix(&FLAKY_STREAM),
+            },
             Self::Outage => Answers::Outage,
             Self::Storm => Answers::Storm,
         };
@@ -110,10 +126,10 @@ impl FromStr for Profile {
     }
 }
 
-fn flaky() -> Mix {
-    let part = |(text, thousandths): (&str, u64)| {
+fn mix(shares: &[(&str, u64)]) -> Mix {
+    let part = |(text, thousandths): &(&str, u64)| {
         let action = Action::parse(text).expect("a built-in action is well formed");
         (action, thousandths * (Mix::WHOLE / 1_000))
     };
-    Mix::new(FLAKY.into_iter().map(part).collect()).expect("the built-in shares add up to one")
+    Mix::new(shares.iter().map(part).collect()).expect("the built-in shares add up to one")
 }

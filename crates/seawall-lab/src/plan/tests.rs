@@ -208,6 +208,40 @@ fn the_shares_of_a_mix_are_what_it_says() {
 }
 
 #[test]
+fn a_flaky_stream_breaks_before_its_first_content_or_not_at_all() {
+    // Could break if a stream met the faults of whole answers: cut in its middle, nobody may send it again, and a run
+    // against the profile would lose rows that no policy could have saved.
+    let mut plan = Plan::new(vec![Profile::Flaky.rule()], 7);
+    let mut met = BTreeMap::new();
+    for _ in 0..20_000 {
+        let turn = plan.turn_as(secs(0), 0, b"", Wanted::Stream).unwrap();
+        let action = turn.action().expect("a mix has an action always");
+        let before_content = match &action.deed {
+            Deed::Status(_) | Deed::ErrorIn200 | Deed::Reset(crate::script::After::Nothing) => true,
+            Deed::Stream(stream) => stream.events == Some(0),
+            _ => false,
+        };
+        assert!(before_content, "{action}");
+        *met.entry(action.to_string()).or_insert(0_u64) += 1;
+    }
+    for part in ["stream events=0 then=cut", "stream events=0 then=no-done"] {
+        assert!((60..=140).contains(&met[part]), "{part}: {} of 20000", met[part]);
+    }
+    assert_eq!(met.len(), 8);
+    // The shares that both have are met by the same attempts: what a client asks for does not move another's luck.
+    let mut whole = Plan::new(vec![Profile::Flaky.rule()], 7);
+    let mut stream = whole.clone();
+    for _ in 0..1_000 {
+        let [one, two] = [Wanted::Whole, Wanted::Stream].map(|wanted| match wanted {
+            Wanted::Whole => whole.turn(secs(0), 0, b"").unwrap(),
+            Wanted::Stream => stream.turn_as(secs(0), 0, b"", wanted).unwrap(),
+        });
+        let is_200 = |turn: &Turn| turn.action().unwrap().to_string() == "200";
+        assert_eq!((is_200(&one), one.latency), (is_200(&two), two.latency));
+    }
+}
+
+#[test]
 fn a_log_normal_latency_has_the_percentiles_it_was_told() {
     // Could break if sigma were of the wrong base or the tail were clipped.
     let latency = Latency::LogNormal {

@@ -407,7 +407,7 @@ impl Options<'_, '_> {
                 }
             }
             (Deed::Stream(stream), "events") => {
-                stream.events = NonZeroU32::new(number(source, key, &value, at, 1, u32::MAX.into())?)
+                stream.events = Some(number(source, key, &value, at, 0, u32::MAX.into())?)
             }
             (Deed::Stream(stream), "gap") => stream.gap = duration(source, &value, at)?,
             (Deed::Stream(stream), "then") => {

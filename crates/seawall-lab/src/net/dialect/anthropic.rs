@@ -8,7 +8,6 @@ use super::events::{Event, Events, Speaker};
 use super::text::{Pieces, Said, model_of, request_of, text_of, texts_of, tokens};
 use super::{Answer, Ask, CREATED_RFC3339, Told, Wanted, plain, providers};
 use serde_json::{Value, json};
-use std::num::NonZeroU32;
 
 /// What an error of one status is called.
 const KINDS: [(u16, &str); 9] = [
@@ -72,7 +71,7 @@ pub(super) fn answer(ask: &Ask<'_>) -> Answer {
 }
 
 /// A good answer as a stream.
-pub(super) fn stream(ask: &Ask<'_>, events: Option<NonZeroU32>) -> Events {
+pub(super) fn stream(ask: &Ask<'_>, events: Option<u32>) -> Events {
     if !is_message(ask) {
         return plain::stream(ask, events);
     }

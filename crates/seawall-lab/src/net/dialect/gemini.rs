@@ -9,7 +9,6 @@ use super::openai;
 use super::text::{Pieces, Said, model_of, request_of, text_of, texts_of, tokens};
 use super::{Answer, Ask, Told, Wanted, plain};
 use serde_json::{Value, json};
-use std::num::NonZeroU32;
 
 /// The most texts that one answer of embeddings covers.
 const INPUTS_MAX: usize = 2_048;
@@ -108,7 +107,7 @@ pub(super) fn answer(ask: &Ask<'_>) -> Answer {
 }
 
 /// A good answer as a stream.
-pub(super) fn stream(ask: &Ask<'_>, events: Option<NonZeroU32>) -> Events {
+pub(super) fn stream(ask: &Ask<'_>, events: Option<u32>) -> Events {
     if is_openai(ask) {
         return openai::stream(crate::plan::Dialect::Gemini, ask, events);
     }

@@ -5,7 +5,6 @@ use super::text::{Pieces, Said, hash, model_of, request_of, text_of, texts_of, t
 use super::{Answer, Ask, CREATED_UNIX_SECS, Told, Wanted, base64, plain, providers, responses};
 use crate::plan::Dialect;
 use serde_json::{Value, json};
-use std::num::NonZeroU32;
 
 /// The most inputs that one embeddings answer covers.
 const INPUTS_MAX: usize = 2_048;
@@ -65,7 +64,7 @@ pub(super) fn answer(ask: &Ask<'_>) -> Answer {
 }
 
 /// A good answer as a stream.
-pub(super) fn stream(dialect: Dialect, ask: &Ask<'_>, events: Option<NonZeroU32>) -> Events {
+pub(super) fn stream(dialect: Dialect, ask: &Ask<'_>, events: Option<u32>) -> Events {
     match Endpoint::of(ask) {
         Endpoint::Chat => ChatStream::of(dialect, ask, events),
         Endpoint::Completions => CompletionStream::of(ask, events),
@@ -188,7 +187,7 @@ pub(super) struct ChatStream {
 }
 
 impl ChatStream {
-    fn of(dialect: Dialect, ask: &Ask<'_>, events: Option<NonZeroU32>) -> Events {
+    fn of(dialect: Dialect, ask: &Ask<'_>, events: Option<u32>) -> Events {
         let request = request_of(ask.body);
         let said = said(&request, ask);
         let asked = request["stream_options"]["include_usage"] == Value::Bool(true);
@@ -286,7 +285,7 @@ pub(super) struct CompletionStream {
 }
 
 impl CompletionStream {
-    fn of(ask: &Ask<'_>, events: Option<NonZeroU32>) -> Events {
+    fn of(ask: &Ask<'_>, events: Option<u32>) -> Events {
         let (stream, said) = Self::parts(ask);
         Events::sse(Speaker::Completion(stream), said.pieces(events))
     }

@@ -4,7 +4,6 @@ use super::events::{Event, Events, Speaker};
 use super::text::{Pieces, Said};
 use super::{Answer, Ask, Told};
 use serde_json::{Value, json};
-use std::num::NonZeroU32;
 
 /// A good answer.
 pub(super) fn answer(ask: &Ask<'_>) -> Answer {
@@ -15,7 +14,7 @@ pub(super) fn answer(ask: &Ask<'_>) -> Answer {
 }
 
 /// A good answer as a stream.
-pub(super) fn stream(ask: &Ask<'_>, events: Option<NonZeroU32>) -> Events {
+pub(super) fn stream(ask: &Ask<'_>, events: Option<u32>) -> Events {
     let plain = PlainStream { attempt: ask.number };
     Events::sse(Speaker::Plain(plain), Said::to(&[], ask.body).pieces(events))
 }

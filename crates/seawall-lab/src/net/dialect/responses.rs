@@ -4,7 +4,6 @@ use super::events::{Event, Events, Speaker};
 use super::text::{Pieces, Said, request_of, text_of, texts_of, tokens};
 use super::{Answer, Ask, CREATED_UNIX_SECS, openai, plain};
 use serde_json::{Value, json};
-use std::num::NonZeroU32;
 
 /// How many events come before the first content.
 const HEAD_EVENTS: u64 = 4;
@@ -29,7 +28,7 @@ pub(super) fn answer(ask: &Ask<'_>) -> Answer {
 }
 
 /// A good answer as a stream.
-pub(super) fn stream(ask: &Ask<'_>, events: Option<NonZeroU32>) -> Events {
+pub(super) fn stream(ask: &Ask<'_>, events: Option<u32>) -> Events {
     let (response, said) = ResponseStream::parts(ask);
     Events::sse(Speaker::Responses(response), said.pieces(events))
 }

@@ -5,7 +5,6 @@
 //! are counted from it alone: four characters each, which is what estimates without a tokeniser use.
 
 use serde_json::Value;
-use std::num::NonZeroU32;
 
 /// How much of a prompt an answer quotes, in characters.
 const QUOTED_CHARS_MAX: usize = 48;
@@ -37,12 +36,12 @@ impl Said {
     }
 
     /// The answer as the content of so many events; by default a word each.
-    pub(super) fn pieces(&self, events: Option<NonZeroU32>) -> Pieces {
+    pub(super) fn pieces(&self, events: Option<u32>) -> Pieces {
         let words: Vec<String> = self.text.split_inclusive(' ').map(str::to_owned).collect();
         let natural = u32::try_from(words.len()).expect("a quoted answer has few words");
         Pieces {
             words,
-            total: events.map_or(natural, NonZeroU32::get),
+            total: events.unwrap_or(natural),
             told: 0,
         }
     }

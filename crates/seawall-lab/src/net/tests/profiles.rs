@@ -10,11 +10,17 @@ async fn mock(profile: Profile, clock: &CrankedClock) -> Arc<Mock> {
     Arc::new(builder.start().await.unwrap())
 }
 
-/// One answer to its end, while the clock is turned as far as it takes.
+const GET: &str = "GET /x HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+
 async fn met(mock: &Arc<Mock>, clock: &CrankedClock) -> (String, End) {
+    answered(mock, clock, GET).await
+}
+
+/// One answer to its end, while the clock is turned as far as it takes.
+async fn answered(mock: &Arc<Mock>, clock: &CrankedClock, request: &'static str) -> (String, End) {
     let mut asked = tokio::spawn({
         let mock = Arc::clone(mock);
-        async move { raw(&mock, "GET /x HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await }
+        async move { raw(&mock, request).await }
     });
     loop {
         tokio::select! {
@@ -44,6 +50,43 @@ async fn an_outage_comes_and_goes_by_the_clock() {
     assert_eq!(
         seen,
         "0:200 10:reset 14:reset 15:503 19:503 20:reset 25:503 29:503 30:200 59:200 70:reset 75:503 90:200 "
+    );
+}
+
+#[tokio::test]
+async fn what_a_flaky_stream_has_begun_to_say_it_says_to_its_end() {
+    // Could break on the wire where the plan is right: a stream that is cut after content cannot be saved by any client.
+    const CHAT: &str = "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 28\r\n\r\n\
+                        {\"stream\":true,\"messages\":0}";
+    let clock = CrankedClock::new();
+    let mock = mock(Profile::Flaky, &clock).await;
+    let (mut whole, mut cut, mut ended) = (0, 0, 0);
+    for _ in 0..800 {
+        let (answer, end) = answered(&mock, &clock, CHAT).await;
+        let has_content = answer.contains(r#""content":"mock"#);
+        let is_whole = answer.contains("[DONE]") && answer.ends_with("0\r\n\r\n");
+        assert_eq!(
+            (has_content, is_whole && end == End::Fin),
+            (is_whole, has_content),
+            "{answer}"
+        );
+        whole += u32::from(is_whole);
+        let chunks_end = answer.ends_with("0\r\n\r\n");
+        match header(&answer, "x-seawall-fault") {
+            Some("stream then=cut") => {
+                assert!(answer.contains("data: ") && !chunks_end, "{answer}");
+                cut += 1;
+            }
+            Some("stream then=no-done") => {
+                assert!(answer.contains("data: ") && chunks_end, "{answer}");
+                ended += 1;
+            }
+            Some(_) | None => {}
+        }
+    }
+    assert!(
+        whole > 700 && cut > 0 && ended > 0,
+        "{whole} whole, {cut} cut, {ended} ended"
     );
 }
 
