@@ -11,3 +11,4 @@ mod providers;
 mod renewed;
 mod server;
 mod stage;
+mod true_limits;

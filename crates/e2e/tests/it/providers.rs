@@ -119,9 +119,14 @@ impl Scene {
         let key = Secret::new("a key").unwrap();
         let header = match place.dialect {
             Dialect::Azure => HeaderName::from_static("api-key"),
-            Dialect::ByPath | Dialect::OpenAi | Dialect::Groq | Dialect::GitHub | Dialect::Generic => {
-                AUTHORIZATION
-            }
+            Dialect::Anthropic => HeaderName::from_static("x-api-key"),
+            Dialect::Gemini => HeaderName::from_static("x-goog-api-key"),
+            Dialect::ByPath
+            | Dialect::OpenAi
+            | Dialect::Groq
+            | Dialect::Stripe
+            | Dialect::GitHub
+            | Dialect::Generic => AUTHORIZATION,
         };
         Self::with(place, script, Some((header, key.into()))).await
     }

@@ -77,6 +77,24 @@ fn rows_that_failed_are_sent_again_once_their_error_file_is_gone() {
 }
 
 #[test]
+fn every_profile_is_an_upstream() {
+    // Breaks when one of the five is known to the mock and not here.
+    for profile in ["steady", "flaky", "ratelimited", "outage", "storm"] {
+        let folder = rows(&format!("profile-{profile}"));
+        let command =
+            format!("batch prompts.jsonl -o answers.jsonl --concurrency 20 --upstream mock:{profile}");
+        let output = seawall_in(&folder.0, &command.split(' ').collect::<Vec<_>>());
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{profile}: {}",
+            text(output.stderr)
+        );
+        assert_eq!(lines(&folder, "answers.jsonl"), 20, "{profile}");
+    }
+}
+
+#[test]
 fn without_an_upstream_it_says_what_to_type() {
     // Answers never come from a mock unasked.
     let folder = rows("nowhere");
