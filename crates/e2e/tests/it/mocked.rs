@@ -1,11 +1,13 @@
 //! The live library against the mock server that users get, on real time: what its scripts name is what is met.
 
 use crate::stage::soon;
+use http::HeaderValue;
 use seawall::upstream::{Call, Upstream};
 use seawall_core::policy::Policy;
 use seawall_core::profile::Provider;
 use seawall_core::time::Duration;
 use seawall_lab::net::Mock;
+use seawall_lab::plan::{Idempotency, Rule};
 
 #[tokio::test]
 async fn each_fault_of_the_mock_is_met_as_what_it_is_called() {
@@ -73,4 +75,66 @@ async fn a_mock_that_hangs_meets_the_callers_own_limit() {
         journal.attempts[0].client_left.is_some(),
         "the socket is closed, not left to the server"
     );
+}
+
+/// A mock that keeps the payments of `POST /v1/payments`.
+async fn paid(script: &str) -> Mock {
+    let mut rule = Rule::parse(&format!("POST /v1/payments = {script}")).unwrap();
+    rule.resource = Some("payments".to_owned());
+    rule.idempotency = Some(Idempotency::default());
+    Mock::builder().rule(rule).start().await.unwrap()
+}
+
+/// A payer who is patient, but not with one attempt.
+fn payer(mock: &Mock) -> Upstream {
+    let policy = Policy::builder()
+        .retries(4)
+        .backoff_base(Duration::from_millis(1))
+        .first_byte(Duration::from_secs(1))
+        .build()
+        .unwrap();
+    Upstream::builder(&mock.url())
+        .unwrap()
+        .policy(policy)
+        .build()
+        .unwrap()
+}
+
+#[tokio::test]
+async fn a_payment_that_was_done_and_lost_is_paid_once_with_a_key_and_not_repeated_without() {
+    // Breaks when a lost answer is paid for twice: by a key that is made anew for each attempt, or by a repeat that
+    // nothing makes safe.
+    for lost in [
+        "apply then reset",
+        "apply then hang",
+        "truncate at=50%",
+        "apply then 503",
+    ] {
+        let mock = paid(&format!("{lost}, 503, 200")).await;
+        let call = Call::post_json("/v1/payments", r#"{"amount":5}"#);
+        let keyed = call.clone().with_key(HeaderValue::from_static("order-7"));
+        let answer = soon(payer(&mock).call(keyed))
+            .await
+            .unwrap_or_else(|error| panic!("{lost}: {error}"));
+        let replayed = answer.headers.get("idempotent-replayed");
+        assert_eq!(replayed.map(HeaderValue::as_bytes), Some(&b"true"[..]), "{lost}");
+        soon(mock.quiet()).await;
+        let seen: Vec<_> = mock
+            .journal()
+            .attempts
+            .into_iter()
+            .map(|attempt| (attempt.key.unwrap_or_default(), attempt.work.unwrap_or("nothing")))
+            .collect();
+        let one_key = |work| ("order-7".to_owned(), work);
+        assert_eq!(seen, ["created", "nothing", "replayed"].map(one_key), "{lost}");
+        assert_eq!(mock.resources("payments").len(), 1, "{lost}");
+        // Without a key the caller is told that it is not known, and the books say one.
+        let mock = paid(&format!("{lost}, 200")).await;
+        let told = soon(payer(&mock).call(call)).await;
+        assert!(
+            told.is_err_and(|error| error.reason.code() == "may-have-acted"),
+            "{lost}"
+        );
+        assert_eq!(mock.resources("payments").len(), 1, "{lost}");
+    }
 }
