@@ -182,6 +182,8 @@ impl Sent<'_> {
             .status
             .map_or_else(|| "no answer".to_owned(), |status| status.to_string());
         match &self.got.error {
+            // Errors of the live crate begin with their reason's code.
+            Some(error) if error.starts_with(&self.got.reason) => format!("{status}, {error}"),
             Some(error) => format!("{status}, {}: {error}", self.got.reason),
             None => format!("{status}, {}", self.got.reason),
         }

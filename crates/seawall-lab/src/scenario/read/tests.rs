@@ -743,3 +743,54 @@ proptest! {
         }
     }
 }
+
+/// A page of the book.
+fn page(path: &str) -> String {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../docs")
+        .join(path);
+    std::fs::read_to_string(path).expect("the page is there")
+}
+
+#[test]
+fn every_scenario_in_the_book_is_one() {
+    // A page that shows what cannot be read is worse than none.
+    let pages = ["guide/scenarios.md", "reference/scenario-file.md"].map(page);
+    let blocks: Vec<&str> = pages
+        .iter()
+        .flat_map(|page| page.split("```toml\n").skip(1))
+        .map(|block| block.split("```").next().unwrap_or_default())
+        .collect();
+    assert!(blocks.len() >= 4);
+    for block in blocks {
+        Scenario::parse("book.toml", block).unwrap_or_else(|errors| panic!("{errors}\n{block}"));
+    }
+}
+
+#[test]
+fn the_reference_has_a_row_for_every_key_and_every_rule_and_for_no_other() {
+    // A key that is read and not told is found by nobody; one that is told and not read is an error for whoever trusts it.
+    let page = page("reference/scenario-file.md");
+    let rows = |heading: &str| -> BTreeSet<String> {
+        let section = page
+            .split(&format!("\n{heading}\n"))
+            .nth(1)
+            .unwrap_or_else(|| panic!("{heading}"));
+        let section = section.split("\n#").next().unwrap_or_default();
+        let cells = section
+            .lines()
+            .filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+        cells
+            .filter(|cell| *cell != "never" || heading != "## Rules")
+            .map(str::to_owned)
+            .collect()
+    };
+    let known = |keys: &[&str]| -> BTreeSet<String> { keys.iter().map(|key| (*key).to_owned()).collect() };
+    assert_eq!(rows("## The file"), known(&TOP_KEYS));
+    assert_eq!(rows("## `[[step]]`"), known(&STEP_KEYS));
+    assert_eq!(rows("### `expect` of a step"), known(&STEP_EXPECT_KEYS));
+    assert_eq!(rows("## `client`"), known(&CLIENT_KEYS));
+    assert_eq!(rows("## `[expect]`"), known(&EXPECT_KEYS));
+    assert_eq!(rows("### `schedule`"), known(&SCHEDULE_KEYS));
+    assert_eq!(rows("## Rules"), known(&Rule::ALL.map(Rule::name)));
+}
