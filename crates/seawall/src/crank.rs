@@ -1,5 +1,9 @@
 //! A clock that is cranked by hand: hours pass in microseconds, and two runs are the same to the byte.
 
+mod wires;
+
+pub use wires::{WireEnd, Wires};
+
 use crate::clock::{Clock, Sleep};
 use crate::sync::{Mutex, MutexGuard};
 use seawall_core::time::{Duration, Instant, Wall};

@@ -16,7 +16,7 @@ use seawall_core::facts::{BodyState, Broke};
 use super::broken::Broken;
 use super::line::{Met, Piece};
 use super::outgoing::Place;
-use super::socket::{Meter, Socket, Stream};
+use super::socket::{Meter, Socket};
 
 /// How often a connection is driven, at most, to become idle after its answer's last byte.
 const SETTLING_TURNS: u32 = 4;
@@ -38,11 +38,10 @@ pub(super) struct Conn {
 impl Conn {
     /// Sets up HTTP/1.1 on an open socket. Sends nothing.
     pub(super) async fn new(
-        stream: Stream,
+        socket: Socket,
         place: Arc<Place>,
         http1: &Builder,
     ) -> Result<Self, hyper::Error> {
-        let socket = Socket::new(stream);
         let meter = socket.meter();
         let (sender, connection) = http1.handshake(TokioIo::new(socket)).await?;
         Ok(Self {

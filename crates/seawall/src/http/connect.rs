@@ -13,7 +13,7 @@ use super::conn::Conn;
 use super::http2::Link;
 use super::limits::{Late, within};
 use super::outgoing::{Place, Protocol};
-use super::socket::Stream;
+use super::socket::{Socket, Stream};
 use super::tls;
 use super::transport::Shared;
 use super::versions::Versions;
@@ -56,6 +56,7 @@ pub(super) async fn connect(
             format!("the connection to {place} failed: {error}"),
         )
     })?;
+    let caller = tcp.local_addr().ok();
     let (stream, picked_http2) = match name {
         None => (Stream::Plain(tcp), false),
         Some(name) => {
@@ -73,14 +74,16 @@ pub(super) async fn connect(
             }
         }
     };
+    let end = shared.wires.as_ref().zip(caller);
+    let socket = Socket::new(stream).told_to(end.map(|(wires, caller)| wires.caller(caller)));
     let place = Arc::clone(place);
     if picked_http2 || place.versions == Versions::Http2PriorKnowledge {
-        return match within(clock, by, Link::open(stream, place, &shared.http2, &shared.clock)).await {
+        return match within(clock, by, Link::open(socket, place, &shared.http2, &shared.clock)).await {
             Ok(opened) => opened.map(Opened::Two),
             Err(Late) => Err(late("the HTTP/2 settings of")),
         };
     }
-    let conn = Conn::new(stream, Arc::clone(&place), &shared.http1).await;
+    let conn = Conn::new(socket, Arc::clone(&place), &shared.http1).await;
     conn.map(|conn| Opened::One(Box::new(conn)))
         .map_err(|error| Broken::unsent(Broke::Closed, format!("{place}: {}", chain(&error))))
 }

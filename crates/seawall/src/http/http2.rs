@@ -34,7 +34,7 @@ use tokio::sync::Notify;
 
 use super::broken::Broken;
 use super::outgoing::Place;
-use super::socket::{Meter, Socket, Stream};
+use super::socket::{Meter, Socket};
 use crate::clock::Clock;
 
 pub(super) use lease::{Lease, Origin};
@@ -91,12 +91,11 @@ pub(super) struct Link {
 impl Link {
     /// Sets up HTTP/2 on an open socket: sends the preface and waits for the server's SETTINGS. Needs a tokio runtime.
     pub(super) async fn open(
-        stream: Stream,
+        socket: Socket,
         place: Arc<Place>,
         settings: &Settings,
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, Broken> {
-        let socket = Socket::new(stream);
         let meter = socket.meter();
         let failed = |error: &h2::Error| errors::unopened_by(error, &place);
         let (sender, mut connection) = settings

@@ -10,6 +10,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
+use crate::crank::WireEnd;
+
 /// What has passed through a socket. Shared with hyper, which owns the socket and keeps such things to itself.
 #[derive(Default)]
 pub(super) struct Meter {
@@ -81,6 +83,8 @@ impl Meter {
 pub(super) struct Socket {
     stream: Stream,
     meter: Arc<Meter>,
+    // Dropped after the stream: it says that this end is gone.
+    end: Option<WireEnd>,
 }
 
 impl Socket {
@@ -88,6 +92,19 @@ impl Socket {
         Self {
             stream,
             meter: Arc::default(),
+            end: None,
+        }
+    }
+
+    /// Counts for whoever cranks a clock, too.
+    pub(super) fn told_to(mut self, end: Option<WireEnd>) -> Self {
+        self.end = end;
+        self
+    }
+
+    fn tell_written(&self, met: &Poll<io::Result<usize>>) {
+        if let (Some(end), Poll::Ready(Ok(bytes))) = (&self.end, met) {
+            end.wrote(*bytes as u64);
         }
     }
 
@@ -116,6 +133,9 @@ impl AsyncRead for Socket {
         };
         let came = buf.filled().len() - before;
         self.meter.came(&met, came);
+        if let Some(end) = &self.end {
+            end.read(came as u64);
+        }
         met
     }
 }
@@ -126,6 +146,7 @@ impl AsyncWrite for Socket {
             Stream::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
             Stream::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
         };
+        self.tell_written(&met);
         self.meter.written(met, buf.len())
     }
 
@@ -138,6 +159,7 @@ impl AsyncWrite for Socket {
             Stream::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
             Stream::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
         };
+        self.tell_written(&met);
         self.meter.written(met, bufs.iter().map(|buf| buf.len()).sum())
     }
 

@@ -13,6 +13,7 @@ use super::pool::Pool;
 use super::tls;
 use crate::chance::entropy;
 use crate::clock::{Clock, TokioClock};
+use crate::crank::Wires;
 
 /// How long an idle connection is kept, at most: 30 s, half of what common load balancers allow. Servers that allow
 /// less (Node: 5 s) say so in `Keep-Alive`, and are believed.
@@ -45,6 +46,7 @@ pub(super) struct Shared {
     pub(super) body_bytes_max: u64,
     /// Hosts in lower case whose names are not asked for.
     pub(super) addresses: BTreeMap<String, SocketAddr>,
+    pub(super) wires: Option<Wires>,
 }
 
 impl Transport {
@@ -60,6 +62,7 @@ impl Transport {
             body_bytes_max: u64::MAX,
             seed: None,
             addresses: BTreeMap::new(),
+            wires: None,
         }
     }
 
@@ -91,6 +94,7 @@ pub struct TransportBuilder {
     body_bytes_max: u64,
     seed: Option<u64>,
     addresses: BTreeMap<String, SocketAddr>,
+    wires: Option<Wires>,
 }
 
 impl TransportBuilder {
@@ -147,6 +151,12 @@ impl TransportBuilder {
         self
     }
 
+    /// Counts what passes, for whoever cranks a clock under a caller and a server in one process.
+    pub fn wires(mut self, wires: &Wires) -> Self {
+        self.wires = Some(wires.clone());
+        self
+    }
+
     /// Where the spread of idle times is drawn from; the process's own entropy by default.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
@@ -174,6 +184,7 @@ impl TransportBuilder {
                 pool: Arc::new(Pool::new(self.idle_for, self.idle_per_place_max, seed)),
                 body_bytes_max: self.body_bytes_max,
                 addresses: self.addresses,
+                wires: self.wires,
             }),
         })
     }

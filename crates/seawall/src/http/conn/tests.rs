@@ -2,6 +2,7 @@ use http::{Method, Uri};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::super::outgoing::Outgoing;
+use super::super::socket::Stream;
 use super::*;
 
 /// A connection whose peer closed it, where the runtime knows of the close already.
@@ -15,7 +16,7 @@ async fn closed_by_peer() -> (Conn, Request<Full<Bytes>>) {
     let out = Outgoing::new(Method::POST, url).with_body("once");
     let target = out.target().unwrap();
     let place = Arc::clone(&target.place);
-    let conn = Conn::new(Stream::Plain(stream), place, &Builder::new())
+    let conn = Conn::new(Socket::new(Stream::Plain(stream)), place, &Builder::new())
         .await
         .unwrap();
     let request = out.request(&target);
