@@ -24,6 +24,7 @@ use crate::plan::{Object, Plan, Profile, Rule};
 use journal::Log;
 use pace::{ACCEPT_PAUSE, Pace, moment};
 use seawall::clock::Clock;
+use seawall::crank::Wires;
 use socket::Socket;
 use std::fmt;
 use std::io;
@@ -55,6 +56,7 @@ pub struct MockOptions {
     listen: Option<String>,
     seed: Option<u64>,
     clock: Option<Arc<dyn Clock>>,
+    wires: Option<Wires>,
 }
 
 impl MockOptions {
@@ -107,12 +109,19 @@ impl MockOptions {
         self
     }
 
+    /// Counts what passes, for whoever cranks a clock under a mock and a caller in one process.
+    #[must_use]
+    pub fn wires(mut self, wires: &Wires) -> Self {
+        self.wires = Some(wires.clone());
+        self
+    }
+
     /// Starts the mock: it listens when this returns. Call it inside a tokio runtime with time and IO.
     ///
     /// # Errors
     /// A route that cannot be right, or an address where the machine does not let it listen.
     pub async fn start(self) -> Result<Mock, MockError> {
-        let clock = self.clock.clone();
+        let (clock, wires) = (self.clock.clone(), self.wires.clone());
         let (plan, address) = self.resolve()?;
         let listener = listen(&address).await.map_err(|source| MockError::Listen {
             address: address.clone(),
@@ -121,7 +130,7 @@ impl MockOptions {
         let address = listener
             .local_addr()
             .map_err(|source| MockError::Listen { address, source })?;
-        let shared = Arc::new(Shared::new(plan, clock));
+        let shared = Arc::new(Shared::new(plan, clock, wires));
         let task = tokio::spawn(accept(listener, Arc::clone(&shared)));
         Ok(Mock {
             address,
@@ -301,6 +310,7 @@ impl From<ScriptError> for MockError {
 #[derive(Debug)]
 struct Shared {
     pace: Pace,
+    wires: Option<Wires>,
     plan: Mutex<Plan>,
     /// Locked after the plan where both are; nothing is locked after it.
     store: Mutex<Books>,
@@ -309,8 +319,9 @@ struct Shared {
 }
 
 impl Shared {
-    fn new(plan: Plan, clock: Option<Arc<dyn Clock>>) -> Self {
+    fn new(plan: Plan, clock: Option<Arc<dyn Clock>>, wires: Option<Wires>) -> Self {
         Self {
+            wires,
             plan: Mutex::new(plan),
             store: Mutex::new(Books::default()),
             log: Mutex::new(Log::default()),
@@ -365,11 +376,15 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     loop {
         tokio::select! {
             accepted = listener.accept(), if connections.len() < CONNECTIONS_MAX => match accepted {
-                Ok((stream, _)) => {
+                Ok((stream, caller)) => {
                     number += 1;
                     // An answer must not wait for the client to confirm the head. A socket that refuses is only slower.
                     stream.set_nodelay(true).ok();
-                    connections.spawn(http1::run(Socket::Plain(stream), number, Arc::clone(&shared)));
+                    let mut socket = Socket::Plain(stream);
+                    if let Some(wires) = &shared.wires {
+                        socket = socket.counted(wires.server(caller));
+                    }
+                    connections.spawn(http1::run(socket, number, Arc::clone(&shared)));
                 }
                 // Out of file handles, most often: one may be free in a moment, and until then asking again at
                 // once would only burn the machine.

@@ -6,8 +6,10 @@
 
 use seawall::clock::{Clock, TokioClock};
 use seawall_core::time::{Duration, Instant, Wall};
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Waker;
+use std::task::{Context, Wake, Waker};
 
 /// How long to wait before accepting again after the system refused.
 pub(super) const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
@@ -53,19 +55,27 @@ impl Pace {
 
     /// Waits on purpose.
     pub(super) async fn pause(&self, length: Duration) {
-        let sleep = self.clock.sleep_until(self.clock.now().after(length));
-        let _kept = self.keep_waiting();
-        sleep.await;
+        let mut sleep = self.clock.sleep_until(self.clock.now().after(length));
+        let waiting = self.keep_waiting();
+        poll_fn(|context| {
+            waiting.place.take();
+            let until_woken = Waker::from(Arc::new(UntilWoken {
+                place: waiting.place.clone(),
+                task: context.waker().clone(),
+            }));
+            sleep.as_mut().poll(&mut Context::from_waker(&until_woken))
+        })
+        .await;
     }
 
     /// Counts whoever holds what it gives as kept waiting.
-    pub(super) fn keep_waiting(&self) -> Waiting<'_> {
-        let mut kept = self.kept();
-        kept.waiting += 1;
-        let watchers = std::mem::take(&mut kept.watchers);
-        drop(kept);
-        watchers.into_iter().for_each(Waker::wake);
-        Waiting(self)
+    pub(super) fn keep_waiting(&self) -> Waiting {
+        let place = Place {
+            kept: Arc::clone(&self.kept),
+            taken: Arc::default(),
+        };
+        place.take();
+        Waiting { place }
     }
 
     /// How many are kept waiting on purpose.
@@ -73,7 +83,7 @@ impl Pace {
         self.kept().waiting
     }
 
-    /// Wakes once when somebody begins to be kept waiting.
+    /// Wakes once when somebody begins or ends to be kept waiting.
     pub(super) fn watch(&self, waker: &Waker) {
         let mut kept = self.kept();
         if !kept.watchers.iter().any(|known| known.will_wake(waker)) {
@@ -81,19 +91,72 @@ impl Pace {
         }
     }
 
-    // A lock is poisoned only by a panic between two plain assignments; what it guards is whole either way.
     fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.kept)
     }
+}
+
+// A lock is poisoned only by a panic between two plain assignments; what it guards is whole either way.
+fn lock(kept: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Somebody who is kept waiting on purpose.
 #[derive(Debug)]
-pub(super) struct Waiting<'p>(&'p Pace);
+pub(super) struct Waiting {
+    place: Place,
+}
 
-impl Drop for Waiting<'_> {
+impl Drop for Waiting {
     fn drop(&mut self) {
-        self.0.kept().waiting -= 1;
+        self.place.leave();
+    }
+}
+
+/// A place among those who are kept waiting, taken or not.
+#[derive(Clone, Debug)]
+struct Place {
+    kept: Arc<Mutex<Kept>>,
+    taken: Arc<AtomicBool>,
+}
+
+impl Place {
+    fn take(&self) {
+        if !self.taken.swap(true, Ordering::SeqCst) {
+            self.change(|waiting| *waiting += 1);
+        }
+    }
+
+    fn leave(&self) {
+        if self.taken.swap(false, Ordering::SeqCst) {
+            self.change(|waiting| *waiting -= 1);
+        }
+    }
+
+    fn change(&self, change: impl FnOnce(&mut u64)) {
+        let mut kept = lock(&self.kept);
+        change(&mut kept.waiting);
+        let watchers = std::mem::take(&mut kept.watchers);
+        drop(kept);
+        watchers.into_iter().for_each(Waker::wake);
+    }
+}
+
+/// Leaves the place the moment that time has come, not when its task has its turn: in between, whoever turns a clock
+/// would turn it on past what is due.
+struct UntilWoken {
+    place: Place,
+    task: Waker,
+}
+
+impl Wake for UntilWoken {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.place.leave();
+        self.task.wake_by_ref();
     }
 }
 

@@ -4,10 +4,11 @@
 //! stream below stays within reach, whatever stands on it.
 
 use super::pace::{DELIVERY_PAUSE, moment};
+use seawall::crank::WireEnd;
 use seawall_core::time::Duration;
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
@@ -23,9 +24,24 @@ pub(super) enum Socket {
     Plain(TcpStream),
     /// TLS over TCP.
     Tls(Box<TlsStream<TcpStream>>),
+    /// Either, with what passes told to whoever cranks the clock.
+    Counted(Box<Counted>),
+}
+
+/// A socket whose bytes are counted.
+#[derive(Debug)]
+pub(super) struct Counted {
+    socket: Socket,
+    // Dropped after the socket: it says that this end is gone.
+    end: WireEnd,
 }
 
 impl Socket {
+    /// Tells what passes to whoever cranks the clock.
+    pub(super) fn counted(self, end: WireEnd) -> Self {
+        Self::Counted(Box::new(Counted { socket: self, end }))
+    }
+
     /// Resets the connection (RST): with a linger of zero, a close throws the connection away. A peer that is
     /// already gone cannot be reset.
     pub(super) fn reset(self) -> io::Result<()> {
@@ -52,6 +68,7 @@ impl Socket {
         match self {
             Self::Plain(stream) => stream,
             Self::Tls(stream) => stream.get_ref().0,
+            Self::Counted(counted) => counted.socket.tcp(),
         }
     }
 }
@@ -115,6 +132,12 @@ impl AsyncRead for Socket {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
             Self::Tls(stream) => Pin::new(stream).poll_read(context, buffer),
+            Self::Counted(counted) => {
+                let before = buffer.filled().len();
+                ready!(Pin::new(&mut counted.socket).poll_read(context, buffer))?;
+                counted.end.read((buffer.filled().len() - before) as u64);
+                Poll::Ready(Ok(()))
+            }
         }
     }
 }
@@ -124,6 +147,11 @@ impl AsyncWrite for Socket {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
             Self::Tls(stream) => Pin::new(stream).poll_write(context, bytes),
+            Self::Counted(counted) => {
+                let written = ready!(Pin::new(&mut counted.socket).poll_write(context, bytes))?;
+                counted.end.wrote(written as u64);
+                Poll::Ready(Ok(written))
+            }
         }
     }
 
@@ -131,6 +159,7 @@ impl AsyncWrite for Socket {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_flush(context),
             Self::Tls(stream) => Pin::new(stream).poll_flush(context),
+            Self::Counted(counted) => Pin::new(&mut counted.socket).poll_flush(context),
         }
     }
 
@@ -139,6 +168,7 @@ impl AsyncWrite for Socket {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
             Self::Tls(stream) => Pin::new(stream).poll_shutdown(context),
+            Self::Counted(counted) => Pin::new(&mut counted.socket).poll_shutdown(context),
         }
     }
 }
