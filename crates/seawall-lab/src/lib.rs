@@ -17,6 +17,8 @@ pub mod findings;
 #[cfg(feature = "net")]
 pub mod net;
 pub mod plan;
+#[cfg(feature = "net")]
+pub mod run;
 pub mod scenario;
 pub mod script;
 

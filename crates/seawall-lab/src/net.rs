@@ -16,13 +16,14 @@ mod socket;
 mod throttle;
 mod work;
 
-pub use journal::{Attempt, Journal};
+pub use journal::{Attempt, CALL_HEADER, Journal};
+pub(crate) use pace::moment;
 
 use crate::error::ScriptError;
 use crate::file::MockFile;
 use crate::plan::{Object, Plan, Profile, Rule};
 use journal::Log;
-use pace::{ACCEPT_PAUSE, Pace, moment};
+use pace::{ACCEPT_PAUSE, Pace};
 use seawall::clock::Clock;
 use seawall::crank::Wires;
 use socket::Socket;

@@ -6,10 +6,11 @@
 
 use super::Shared;
 use super::dialect::{self, Answer, Ask};
-use super::journal::{Attempt, Outcome, kept};
+use super::journal::{Attempt, CALL_HEADER, Outcome, kept};
 use super::score::{self, Good, Performer, Score};
 use super::throttle::{self, Limited};
 use super::work::{self, Worked};
+use crate::findings::Fingerprint;
 use crate::plan::{Answers, Dialect, Entry, Reach, Rule, Seat, State, StateFull, Ticket, Turn, Wanted};
 use seawall_core::time::Instant;
 use std::borrow::Cow;
@@ -68,6 +69,7 @@ impl<'s> Exchange<'s> {
         let attempt = Attempt {
             method: kept(request.method.as_bytes()),
             path: kept(request.path().as_bytes()),
+            call: request.header(CALL_HEADER).map(kept),
             key: request.header("idempotency-key").map(kept),
             retry_count: request.header("x-stainless-retry-count").map(kept),
             ..unread(connection, on_connection, shared.pace.now())
@@ -100,6 +102,7 @@ impl<'s> Exchange<'s> {
 
     /// Decides what the attempt meets: under one lock, once, when the whole request is here.
     pub(super) fn decide(&mut self, request: &Request, body: &[u8], performer: Performer) -> Score {
+        self.outcome.body = (!body.is_empty()).then(|| Fingerprint::of(body));
         let (method, path) = (request.method.as_str(), request.path());
         let mut plan = self.shared.plan();
         let matched = plan.matching(method, path);
@@ -297,6 +300,8 @@ pub(super) fn unread(connection: u64, on_connection: u64, at: Instant) -> Attemp
         method: String::new(),
         path: String::new(),
         route: None,
+        call: None,
+        body: None,
         key: None,
         retry_count: None,
         status: None,

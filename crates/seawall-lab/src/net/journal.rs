@@ -1,7 +1,8 @@
 //! What the mock saw: one entry per attempt, the newest 100 000.
 //!
-//! It holds no queries, no bodies and no headers but two: a credential that is not kept cannot leak.
+//! It holds no queries, no bodies and no headers but three: a credential that is not kept cannot leak.
 
+use crate::findings::Fingerprint;
 use seawall_core::time::{Duration, Instant};
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -9,6 +10,8 @@ use std::sync::Arc;
 
 /// The most attempts that are kept; older ones are dropped, and counted.
 pub(super) const ATTEMPTS_MAX: usize = 100_000;
+/// The header by which a client may say whose call an attempt is, so that nobody has to guess.
+pub const CALL_HEADER: &str = "x-seawall-call";
 /// The longest part of a path, a method or a header that is kept, in characters.
 const TEXT_CHARS_MAX: usize = 512;
 
@@ -38,6 +41,10 @@ pub struct Attempt {
     pub path: String,
     /// The pattern of the rule that matched, once the whole request was read.
     pub route: Option<Arc<str>>,
+    /// Whose call it is, where the client says so ([`CALL_HEADER`]): attempts of one call have one name.
+    pub call: Option<String>,
+    /// What tells its body apart, once that was read; `None` where there was none.
+    pub body: Option<Fingerprint>,
     /// The idempotency key.
     pub key: Option<String>,
     /// What `x-stainless-retry-count` said.
@@ -77,6 +84,7 @@ impl Attempt {
 /// What becomes known of an attempt after it was matched.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outcome {
+    pub(super) body: Option<Fingerprint>,
     pub(super) route: Option<Arc<str>>,
     /// The key, where the route has a header of its own for it.
     pub(super) key: Option<String>,
@@ -92,6 +100,7 @@ pub(super) struct Outcome {
 
 impl Outcome {
     fn enter(self, attempt: &mut Attempt) {
+        attempt.body = self.body;
         attempt.route = self.route;
         attempt.status = self.status;
         attempt.fault = self.fault;

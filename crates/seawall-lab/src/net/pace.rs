@@ -165,6 +165,6 @@ impl Wake for UntilWoken {
     clippy::disallowed_methods,
     reason = "bytes on real sockets need real time, whatever the mock's clock says"
 )]
-pub(super) async fn moment(length: Duration) {
+pub(crate) async fn moment(length: Duration) {
     tokio::time::sleep(length.into()).await;
 }

@@ -1,0 +1,91 @@
+//! A program under test: as often as the scenario says, each time against a fresh mock, in real time.
+
+use super::mock::{MockPlan, folder};
+use super::process::{self, Ended};
+use super::{Halt, RunError, seen};
+use crate::findings::Timing;
+use crate::net::{Mock, moment};
+use crate::scenario::{Client, Evidence, Run, Scenario, URL_PLACE};
+use seawall_core::time::Duration;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// How long the mock may take to notice that a client which has ended is gone.
+const QUIET_MAX: Duration = Duration::from_secs(5);
+/// Hosts that no proxy stands before: a mock is on this machine, and a proxy elsewhere would not find it.
+const NO_PROXY: &str = "127.0.0.1,localhost,::1";
+
+/// Runs a client, and tells what was seen of each run.
+pub(super) async fn run(
+    scenario: &Scenario,
+    client: &Client,
+    plan: &MockPlan<'_>,
+    halt: &Halt,
+) -> Result<Evidence, RunError> {
+    let mut runs = Vec::new();
+    for nth in 0..client.runs {
+        if halt.is_pulled() {
+            return Err(RunError::Halted);
+        }
+        let mock = plan.options(nth).start().await?;
+        let command = command(scenario, client, &mock);
+        let ended = process::run(command, client.timeout, halt).await;
+        let ended = ended.map_err(|error| {
+            let program = &client.command.words[0];
+            scenario.finding(&client.at, format!("`{program}` cannot be started: {error}"))
+        })?;
+        let Ended::Seen(client) = ended else {
+            return Err(RunError::Halted);
+        };
+        tokio::select! {
+            () = mock.quiet() => {}
+            () = moment(QUIET_MAX) => {}
+        }
+        runs.push(Run {
+            log: seen::log(&mock.journal(), Timing::Real),
+            resources: seen::resources(&mock, plan, scenario),
+            steps: Vec::new(),
+            client: Some(client),
+        });
+        mock.stop().await;
+    }
+    Ok(Evidence { runs })
+}
+
+fn command(scenario: &Scenario, client: &Client, mock: &Mock) -> Command {
+    let url = mock.url();
+    let words = client.command.at(&url);
+    let mut dir = folder(scenario);
+    if let Some(below) = &client.dir {
+        dir.push(&below.value);
+    }
+    let mut command = Command::new(program(&words[0], &dir));
+    command.args(&words[1..]).current_dir(&dir);
+    for name in ["NO_PROXY", "no_proxy"] {
+        let value = match std::env::var(name) {
+            Ok(known) if !known.is_empty() => format!("{known},{NO_PROXY}"),
+            Ok(_) | Err(_) => NO_PROXY.to_owned(),
+        };
+        command.env(name, value);
+    }
+    command
+        .env("SEAWALL_URL", &url)
+        .env("SEAWALL_CASE", &scenario.name)
+        .env("OPENAI_BASE_URL", format!("{url}/v1"))
+        .env("ANTHROPIC_BASE_URL", &url);
+    let own = client.env.iter();
+    command.envs(own.map(|(name, value)| (name, value.replace(URL_PLACE, &url))));
+    command
+}
+
+/// A program that is named by a path counts from the folder that it runs in; one without is looked for where programs
+/// are.
+fn program(word: &str, dir: &Path) -> PathBuf {
+    let path = Path::new(word);
+    if path.is_absolute() || path.components().count() < 2 && !word.starts_with('.') {
+        return path.to_owned();
+    }
+    // The system would count from one folder on one platform and from the other on the next.
+    let whole = dir.join(path);
+    std::path::absolute(&whole).unwrap_or(whole)
+}

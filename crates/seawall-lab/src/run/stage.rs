@@ -1,0 +1,182 @@
+//! Plays calls in virtual time: the clock turns only while nothing else can happen.
+//!
+//! What can go wrong: time that passes while bytes are on their way makes a prompt answer late, and a scenario fails on
+//! a busy machine that passes on an idle one. So the clock turns only when nothing can move by itself: each call was
+//! polled since it was last woken, every attempt that is out is one that the mock keeps waiting on purpose, and nothing
+//! is on the wires. Nothing is timed and nothing sleeps; on a machine of any speed the same happens at the same points
+//! in time. At a tie the caller's own limit comes before the server's answer. What can never move is an error, not a
+//! hang. One thread only: between two turns of the clock the runtime lets everybody have their turn.
+
+use crate::net::Mock;
+use crate::net::moment;
+use seawall::crank::{CrankedClock, Wires};
+use seawall::upstream::Upstream;
+use seawall_core::time::Duration;
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+
+/// How long, in real time, something may be on its way and not arrive: far beyond what any machine takes. Only what is
+/// broken waits for it.
+const ARRIVAL_MAX: Duration = Duration::from_secs(60);
+
+/// A clock, a mock that lives by it, and the upstreams that call it.
+pub(super) struct Stage {
+    pub(super) clock: CrankedClock,
+    pub(super) mock: Mock,
+    wires: Wires,
+    upstreams: RefCell<Vec<Upstream>>,
+}
+
+/// Something that is played: a call, most often.
+pub(super) type Act<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Why acts have no end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stuck {
+    /// Nobody waits for any time to come, and nobody moves.
+    Still,
+    /// Something was sent and never arrived.
+    OnItsWay,
+}
+
+impl Stage {
+    /// The mock must have been started with this clock and these wires.
+    pub(super) fn new(clock: CrankedClock, wires: Wires, mock: Mock) -> Self {
+        Self {
+            clock,
+            mock,
+            wires,
+            upstreams: RefCell::default(),
+        }
+    }
+
+    /// Counts what this upstream has out; its transport must have been given the wires.
+    pub(super) fn enter(&self, upstream: Upstream) {
+        self.upstreams.borrow_mut().push(upstream);
+    }
+
+    /// Plays acts side by side, all to their ends, in the order in which they are given.
+    pub(super) async fn play<T>(&self, acts: Vec<Act<'_, T>>) -> Result<Vec<T>, Stuck> {
+        let mut players: Vec<Player<'_, T>> = acts.into_iter().map(Player::new).collect();
+        let mut patience = Box::pin(moment(ARRIVAL_MAX));
+        let ended = poll_fn(|context| {
+            let mut moved = turn(&mut players, context);
+            if players.iter().all(|player| player.act.is_none()) {
+                return Poll::Ready(Ok(()));
+            }
+            // Watched before it is looked at, so that no news falls between the two.
+            self.mock.watch(context.waker());
+            self.wires.watch(context.waker());
+            if !moved && self.is_quiet() {
+                if self.clock.step().is_none() {
+                    return Poll::Ready(Err(Stuck::Still));
+                }
+                // Whoever waits for the same time: a server that is due is not one that keeps waiting.
+                self.clock.advance(Duration::ZERO);
+                // At once, so that at a tie it does not depend on the wire who comes first.
+                turn(&mut players, context);
+                moved = true;
+            }
+            if moved {
+                patience.as_mut().set(moment(ARRIVAL_MAX));
+                // Not in a loop here: the runtime must see its sockets and the mock's tasks between two turns.
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            patience.as_mut().poll(context).map(|()| Err(Stuck::OnItsWay))
+        });
+        ended.await?;
+        let ended = players.into_iter().map(|player| player.ended);
+        Ok(ended
+            .map(|ended| ended.expect("a player without an act has ended"))
+            .collect())
+    }
+
+    /// Plays one act to its end.
+    pub(super) async fn play_one<T>(&self, act: impl Future<Output = T> + Send) -> Result<T, Stuck> {
+        let ended = self.play(vec![Box::pin(act)]).await?;
+        Ok(ended.into_iter().next().expect("one act has one end"))
+    }
+
+    /// Whether all that is in flight is kept waiting on purpose.
+    fn is_quiet(&self) -> bool {
+        let out: u64 = self.upstreams.borrow().iter().map(Upstream::attempts_out).sum();
+        out == self.mock.kept_waiting() && self.wires.are_still()
+    }
+}
+
+/// Lets everybody who was woken play; whether anybody did.
+fn turn<T>(players: &mut [Player<'_, T>], context: &Context<'_>) -> bool {
+    let mut moved = false;
+    for player in players {
+        moved |= player.poll(context);
+    }
+    moved
+}
+
+/// One of several futures, polled only when it was woken.
+struct Player<'a, T> {
+    act: Option<Act<'a, T>>,
+    ended: Option<T>,
+    call: Arc<Called>,
+}
+
+/// Whether a player was woken, and whom to tell.
+struct Called {
+    woken: AtomicBool,
+    stage: Mutex<Option<Waker>>,
+}
+
+impl Called {
+    // A lock is poisoned only by a panic in an assignment; what it guards is whole either way.
+    fn stage(&self) -> MutexGuard<'_, Option<Waker>> {
+        self.stage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Wake for Called {
+    fn wake(self: Arc<Self>) {
+        self.woken.store(true, Ordering::SeqCst);
+        let stage = self.stage().take();
+        if let Some(stage) = stage {
+            stage.wake();
+        }
+    }
+}
+
+impl<'a, T> Player<'a, T> {
+    fn new(act: Act<'a, T>) -> Self {
+        Self {
+            act: Some(act),
+            ended: None,
+            call: Arc::new(Called {
+                woken: AtomicBool::new(true),
+                stage: Mutex::new(None),
+            }),
+        }
+    }
+
+    /// Lets it play its turn; whether it had one.
+    fn poll(&mut self, context: &Context<'_>) -> bool {
+        let Some(act) = &mut self.act else {
+            return false;
+        };
+        *self.call.stage() = Some(context.waker().clone());
+        if !self.call.woken.swap(false, Ordering::SeqCst) {
+            return false;
+        }
+        let waker = Waker::from(Arc::clone(&self.call));
+        if let Poll::Ready(ended) = act.as_mut().poll(&mut Context::from_waker(&waker)) {
+            self.ended = Some(ended);
+            self.act = None;
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,40 @@
+use super::*;
+use seawall::clock::Clock as _;
+
+async fn stage() -> Stage {
+    let (clock, wires) = (CrankedClock::new(), Wires::new());
+    let options = Mock::builder().route("GET /x = 200");
+    let mock = options
+        .clock(Arc::new(clock.clone()))
+        .wires(&wires)
+        .start()
+        .await
+        .unwrap();
+    Stage::new(clock, wires, mock)
+}
+
+#[tokio::test]
+async fn what_can_never_move_is_an_error_and_no_hang() {
+    // An act that waits for what nobody does would otherwise wait for ever, without a word.
+    let stage = stage().await;
+    let never = std::future::pending::<()>();
+    assert_eq!(stage.play_one(never).await, Err(Stuck::Still));
+}
+
+#[tokio::test]
+async fn acts_end_at_their_times_and_are_told_in_their_order() {
+    // An order by end instead of by place would give each caller another one's answer.
+    let stage = stage().await;
+    let clock = stage.clock.clone();
+    let act = |seconds: u64| -> Act<'static, (u64, Duration)> {
+        let clock = clock.clone();
+        Box::pin(async move {
+            let began = clock.now();
+            clock.sleep_until(began.after(Duration::from_secs(seconds))).await;
+            (seconds, clock.now().since(began))
+        })
+    };
+    let ended = stage.play(vec![act(30), act(1), act(30), act(7)]).await.unwrap();
+    let expected = [30, 1, 30, 7].map(|seconds| (seconds, Duration::from_secs(seconds)));
+    assert_eq!(ended, expected);
+}

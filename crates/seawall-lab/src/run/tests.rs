@@ -1,0 +1,234 @@
+use super::*;
+use crate::findings::Attempt;
+use crate::scenario::{Got, Run, StepSeen};
+use expect_test::{Expect, expect};
+use std::fmt::Write as _;
+
+/// Runs a scenario and shows what was seen: each attempt, and what each caller got.
+fn seen(text: &str) -> String {
+    let scenario = Scenario::parse("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
+    let evidence = run(&scenario, &RunOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    evidence.runs.iter().map(shown).collect()
+}
+
+fn check(text: &str, expected: Expect) {
+    expected.assert_eq(&seen(text));
+}
+
+fn shown(run: &Run) -> String {
+    let mut text = String::new();
+    for attempt in &run.log.attempts {
+        writeln!(text, "{}", shown_attempt(attempt)).unwrap();
+    }
+    for (nth, step) in run.steps.iter().enumerate() {
+        match step {
+            StepSeen::NotSent(why) => writeln!(text, "step {} not sent: {why}", nth + 1).unwrap(),
+            StepSeen::Sent(all) => {
+                for got in all {
+                    writeln!(text, "step {}: {}", nth + 1, shown_got(got)).unwrap();
+                }
+            }
+        }
+    }
+    text
+}
+
+fn shown_attempt(attempt: &Attempt) -> String {
+    let met = attempt
+        .status
+        .map_or("no answer".to_owned(), |status| status.to_string());
+    let left = attempt
+        .client_left
+        .map_or(String::new(), |left| format!(", left at {left}"));
+    let call = attempt.call.as_deref().unwrap_or("?");
+    format!(
+        "{} {call} {} {}: {met}{left}",
+        attempt.at, attempt.method, attempt.path
+    )
+}
+
+fn shown_got(got: &Got) -> String {
+    let status = got
+        .status
+        .map_or("no answer".to_owned(), |status| status.to_string());
+    let (reason, attempts) = (&got.reason, got.attempts);
+    format!(
+        "{status}, {reason}, {attempts} attempts, {} to {}",
+        got.began, got.ended
+    )
+}
+
+#[test]
+fn a_wait_that_the_server_asked_for_takes_no_real_time_and_is_exact() {
+    // In real time this takes two minutes; where time passes while bytes are on their way, it is not exact.
+    check(
+        r#"
+        [[mock.route]]
+        match = "GET /v1/models"
+        script = "429 retry-after=5, 2x 429 retry-after=50, 200"
+        [[step]]
+        send = "GET /v1/models"
+        "#,
+        expect![[r#""#]],
+    );
+}
+
+#[test]
+fn a_limit_of_the_callers_own_ends_a_wait_to_the_nanosecond() {
+    // A hang, a late answer and a stall in the middle each have another limit. One that is met late, or not at all,
+    // shows as another time; the last line as a tie that the wire decides.
+    check(
+        r#"
+        [[mock.route]]
+        match = "GET /hang"
+        script = "hang"
+        [[mock.route]]
+        match = "GET /late"
+        script = "200 delay=15s"
+        [[mock.route]]
+        match = "GET /stall"
+        script = "hang after=5"
+        [[mock.route]]
+        match = "GET /tie"
+        script = "200 delay=2s"
+        [[step]]
+        send = "GET /hang"
+        policy = { retries = 0, timeouts = { first_byte = "2s", idle = "3s" } }
+        [[step]]
+        send = "GET /late"
+        policy = { retries = 0, timeouts = { first_byte = "2s", idle = "3s" } }
+        [[step]]
+        send = "GET /stall"
+        policy = { retries = 0, timeouts = { first_byte = "2s", idle = "3s" } }
+        [[step]]
+        send = "GET /tie"
+        policy = { retries = 0, timeouts = { first_byte = "2s", idle = "3s" } }
+        "#,
+        expect![[r#""#]],
+    );
+}
+
+#[test]
+fn what_a_step_captures_stands_in_the_next_ones() {
+    // An older value, or none, in the place of the one that was captured asks for the wrong thing.
+    check(
+        r#"
+        [[mock.route]]
+        match = "POST /v1/things"
+        script = '200 json={"id":"thing-7"}, 200 json={"name":"no id"}'
+        [[step]]
+        send = "POST /v1/things"
+        capture = { id = "$.id" }
+        [[step]]
+        send = "GET /v1/things/{{id}}"
+        [[step]]
+        send = "POST /v1/things"
+        capture = { id = "$.id" }
+        [[step]]
+        send = "GET /v1/things/{{id}}"
+        [[mock.route]]
+        match = "GET /v1/*"
+        "#,
+        expect![[r#""#]],
+    );
+}
+
+#[test]
+fn steps_of_one_policy_share_an_upstream_and_its_cool_downs() {
+    // A second call that goes into a wait which the first was told of is what cool-downs are there to stop.
+    check(
+        r#"
+        [[mock.route]]
+        match = "GET /v1/models"
+        script = "429 retry-after=5, 200"
+        [[step]]
+        send = "GET /v1/models"
+        deadline = "1s"
+        [[step]]
+        send = "GET /v1/models"
+        times = 3
+        together = true
+        [[step]]
+        send = "GET /v1/models"
+        after = "2s"
+        times = 2
+        "#,
+        expect![[r#""#]],
+    );
+}
+
+#[test]
+fn the_same_seed_is_the_same_run_however_the_machine_is_loaded() {
+    // Bytes that arrive in another order, or a clock that turns while they are on their way, show as another time or
+    // another attempt. Each fault here takes another way over the wires.
+    let text = r#"
+        seed = 11
+        [[mock.route]]
+        match = "POST /v1/*"
+        mix = { "200" = 0.2, "503" = 0.2, "200 delay=3s" = 0.2, "hang after=9" = 0.1, "drip bps=2" = 0.1, "hang" = 0.1, "truncate at=50%" = 0.1 }
+        latency = { p50 = "120ms", p99 = "2s" }
+        [[step]]
+        send = "POST /v1/chat/completions"
+        body = '{"model":"small-1","messages":[]}'
+        policy = { retries = 4, deadline = "40s", timeouts = { first_byte = "2s", idle = "1s" } }
+        times = 40
+        together = true
+        [[step]]
+        send = "POST /v1/embeddings"
+        body = '{"model":"small-1","input":"x"}'
+        policy = "batch"
+        times = 3
+        "#;
+    let once = seen(text);
+    for _ in 0..3 {
+        assert_eq!(once, seen(text));
+    }
+    let scenario = Scenario::parse("test.toml", text).unwrap();
+    let other = run(&scenario, &RunOptions::default().seed(12)).unwrap();
+    assert_ne!(
+        once,
+        shown(&other.runs[0]),
+        "a seed that is given stands before the file's"
+    );
+}
+
+#[test]
+fn what_only_shows_when_it_is_run_is_told_with_its_place() {
+    // Without the place, whoever wrote it looks through the whole file; without the system's word, nobody knows why.
+    for (text, expected) in [
+        (
+            "mock = \"gone/pay.toml\"\n[[step]]\nsend = \"GET /x\"\n",
+            "test.toml:1:8: the mock file ./gone/pay.toml cannot be read: No such file",
+        ),
+        (
+            "[[step]]\nsend = \"GET /x\"\npolicy = { retries = 1000 }\n",
+            "test.toml:3:21",
+        ),
+        ("client = { run = \"no-such-program-here\" }\n", "test.toml:1:"),
+    ] {
+        let text = if text.starts_with("mock") {
+            text.to_owned()
+        } else {
+            format!("{text}[[mock.route]]\nmatch = \"GET /x\"\n")
+        };
+        let scenario = Scenario::parse("test.toml", &text).unwrap_or_else(|errors| panic!("{errors}"));
+        let error = run(&scenario, &RunOptions::default()).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_ends() {
+    // An interrupt that waits for the end of the scenario is none.
+    let halt = Halt::default();
+    halt.pull();
+    for text in [
+        "[[step]]\nsend = \"GET /x\"\n",
+        "client = { run = \"sleep 60\" }\n",
+    ] {
+        let text = format!("{text}[[mock.route]]\nmatch = \"GET /x\"\n");
+        let scenario = Scenario::parse("test.toml", &text).unwrap();
+        let ended = run(&scenario, &RunOptions::default().halt(&halt));
+        assert!(matches!(ended, Err(RunError::Halted)), "{ended:?}");
+    }
+}
