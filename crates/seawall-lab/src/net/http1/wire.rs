@@ -254,6 +254,8 @@ impl Wire {
         loop {
             let room = self.buffer.len() < READ_AHEAD_MAX;
             tokio::select! {
+                // In this order: a client that leaves at the very time has its answer sent all the same, each time.
+                biased;
                 () = &mut pause => return Waited::Whole,
                 more = self.fill(), if room => if more.is_err() {
                     return Waited::ClientLeft;
