@@ -1,4 +1,5 @@
-use crate::talk::{Color, Talk, Volume};
+use crate::talk::{self, Color, Talk, Volume};
+use seawall_lab::scenario::Colour;
 
 /// Flags of every command.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -16,7 +17,7 @@ pub(crate) struct Common {
     /// Say more on stderr.
     #[arg(short, long, global = true)]
     verbose: bool,
-    /// Colour the talk on stderr; `auto` does on a terminal, unless NO_COLOR is set.
+    /// Colour what people read; `auto` does on a terminal, unless NO_COLOR is set.
     #[arg(long, global = true, value_name = "auto|always|never", value_enum, default_value_t = Color::Auto,
         hide_possible_values = true)]
     color: Color,
@@ -36,6 +37,11 @@ impl Common {
     /// Whether nothing but errors is said.
     pub(crate) fn is_quiet(self) -> bool {
         self.quiet
+    }
+
+    /// Whether results on stdout may have colours.
+    pub(crate) fn colour(self) -> Colour {
+        talk::on_stdout(self.color)
     }
 
     /// How to talk on stderr.

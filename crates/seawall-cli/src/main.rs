@@ -17,6 +17,7 @@ mod named;
 mod open_files;
 mod schema;
 mod talk;
+mod test;
 
 use clap::{Parser, Subcommand};
 use common::Common;
@@ -50,6 +51,8 @@ enum Command {
     Check(check::Args),
     /// A server that fails on purpose, to test clients against.
     Mock(Box<mock::Args>),
+    /// Whether a client does right when a server fails: scenarios from files.
+    Test(Box<test::Args>),
     /// Completions for a shell.
     Completions(completions::Args),
     /// The manual pages.
@@ -68,6 +71,8 @@ Examples:
     seawall check examples/seawall.toml --effective
   What does my client do when a server fails twice?
     seawall mock --route 'POST /v1/payments = 2x 503, 200'
+  Does it do right? The same failures as files, with what must come of them:
+    seawall test examples/scenarios
 
 Exit codes: 0 as asked, 1 the answer is \"no\", 2 bad input or usage, 3 the money is gone, 70 a bug, 74 I/O,
 77 the key is refused, 130 interrupted.
@@ -80,6 +85,7 @@ fn main() -> ExitCode {
         Command::Batch(args) => batch::run(args, cli.common),
         Command::Check(args) => check::run(args, cli.common),
         Command::Mock(args) => mock::run(args, cli.common),
+        Command::Test(args) => test::run(args, cli.common),
         Command::Completions(args) => completions::run(args, cli.common),
         Command::Man(args) => man::run(args, cli.common),
         Command::Schema(args) => schema::run(args),

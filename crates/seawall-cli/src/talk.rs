@@ -1,6 +1,7 @@
 //! What a command says beside its result: errors, notes and details, on stderr.
 
 use clap::ValueEnum;
+use seawall_lab::scenario::Colour;
 use std::ffi::OsStr;
 use std::fmt::Display;
 use std::io::{IsTerminal as _, Write as _};
@@ -80,6 +81,20 @@ impl Talk {
             Paint::Plain => writeln!(stderr, "{label} {text}"),
             Paint::Colored => writeln!(stderr, "\x1b[{color}m{label}\x1b[0m {text}"),
         };
+    }
+}
+
+/// Whether results may have colours.
+pub(crate) fn on_stdout(color: Color) -> Colour {
+    let paint = paint(
+        color,
+        std::io::stdout().is_terminal(),
+        std::env::var_os("NO_COLOR").as_deref(),
+        std::env::var_os("TERM").as_deref(),
+    );
+    match paint {
+        Paint::Plain => Colour::Plain,
+        Paint::Colored => Colour::Ansi,
     }
 }
 

@@ -42,8 +42,8 @@ pub(super) async fn run(
             () = moment(QUIET_MAX) => {}
         }
         runs.push(Run {
-            log: seen::log(&mock.journal(), Timing::Real),
-            resources: seen::resources(&mock, plan, scenario),
+            log: seen::log(&mock, plan, Timing::Real),
+            resources: seen::resources(&mock, plan),
             steps: Vec::new(),
             client: Some(client),
         });

@@ -3,6 +3,7 @@
 use super::{RunError, seed_of_run};
 use crate::file::{FILE_BYTES_MAX, MockFile};
 use crate::net::{DEFAULT_LISTEN, Mock, MockOptions};
+use crate::plan::Rule;
 use crate::scenario::{MockAt, Scenario, Written};
 use std::borrow::Cow;
 use std::fs::File;
@@ -22,8 +23,25 @@ impl<'s> MockPlan<'s> {
             MockAt::Inline(file) => Cow::Borrowed(&**file),
             MockAt::Path(path) => Cow::Owned(read(scenario, path)?),
         };
+        for resource in &scenario.expect.resources {
+            let (name, _) = &resource.value;
+            let is_kept = |rule: &Rule| rule.resource.as_ref() == Some(name);
+            if !file.rules.iter().any(is_kept) {
+                let message =
+                    format!("no route of this mock keeps `{name}`; a route does with resource = \"{name}\"");
+                return Err(scenario.finding(&resource.at, message).into());
+            }
+        }
         let seed = seed.or(scenario.seed).or(file.seed).unwrap_or(0);
         Ok(Self { file, seed })
+    }
+
+    /// The route by which an attempt is answered.
+    pub(super) fn rule(&self, method: &str, path: &str) -> Option<&Rule> {
+        self.file
+            .rules
+            .iter()
+            .find(|rule| rule.pattern.matches(method, path))
     }
 
     /// The seed of the `run`-th run, counted from 0.

@@ -17,8 +17,9 @@ use seawall::config::read_policy;
 use seawall::crank::{CrankedClock, Wires};
 use seawall::http::Transport;
 use seawall::upstream::{Answer, Call, CallError, Upstream, UpstreamError};
+use seawall_core::facts::Replay;
 use seawall_core::policy::{Policy, Preset};
-use seawall_core::profile::Provider;
+use seawall_core::profile::{KEY_HEADER, Provider};
 use seawall_core::rng::Rng;
 use seawall_core::time::Instant;
 use std::collections::BTreeMap;
@@ -53,8 +54,8 @@ pub(super) async fn run(scenario: &Scenario, steps: &[Step], plan: &MockPlan<'_>
     let Troupe { stage, .. } = troupe;
     stage.mock.quiet().await;
     Ok(Run {
-        log: seen::log(&stage.mock.journal(), Timing::Virtual),
-        resources: seen::resources(&stage.mock, plan, scenario),
+        log: seen::log(&stage.mock, plan, Timing::Virtual),
+        resources: seen::resources(&stage.mock, plan),
         steps: seen,
         client: None,
     })
@@ -236,8 +237,12 @@ impl Troupe<'_> {
         if let Some(body) = &filled.body {
             call = call.with_body(body.clone());
         }
-        if let Some(key) = &filled.key {
-            call = call.with_key(key.clone());
+        if let Some((header, key)) = self.key(filled) {
+            call = match header == KEY_HEADER {
+                true => call.with_key(key),
+                // A header that no profile knows: the scenario's own mock says what it means.
+                false => call.with_header(header, key).with_replay(Replay::Keyed),
+            };
         }
         if let Some(deadline) = step.deadline {
             call = call.with_deadline(deadline);
@@ -246,6 +251,26 @@ impl Troupe<'_> {
             Some(replay) => call.with_replay(replay),
             None => call,
         }
+    }
+
+    /// The key of one call and its header: as it is written, else a new one where the mock's route honours keys.
+    fn key(&mut self, filled: &Filled) -> Option<(HeaderName, HeaderValue)> {
+        let keys = self.rule_of(filled).and_then(|rule| rule.idempotency.as_ref());
+        let header = keys.map_or(KEY_HEADER, |keys| keys.header.as_str());
+        let header = HeaderName::from_bytes(header.as_bytes()).ok()?;
+        if let Some(key) = &filled.key {
+            return Some((header, key.clone()));
+        }
+        let writes = [Method::POST, Method::PATCH].contains(&filled.method);
+        if keys.is_none() || !writes || filled.headers.iter().any(|(name, _)| *name == header) {
+            return None;
+        }
+        // Streams of calls count up from the first; those of keys count down from the last.
+        let mut rng = Rng::new(self.plan.seed(0), u64::MAX - self.keys_made);
+        self.keys_made += 1;
+        let key = format!("{:016x}{:016x}", rng.next_u64(), rng.next_u64());
+        let key = HeaderValue::from_str(&key).expect("hex digits are a header's value");
+        Some((header, key))
     }
 
     /// Keeps what later steps need, from the answer of the last send.

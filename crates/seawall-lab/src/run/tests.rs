@@ -1,5 +1,5 @@
 use super::*;
-use crate::findings::Attempt;
+use crate::findings::{Attempt, Effect};
 use crate::scenario::{Got, Run, StepSeen};
 use expect_test::{Expect, expect};
 use std::fmt::Write as _;
@@ -19,6 +19,9 @@ fn shown(run: &Run) -> String {
     let mut text = String::new();
     for attempt in &run.log.attempts {
         writeln!(text, "{}", shown_attempt(attempt)).unwrap();
+    }
+    for (name, count) in &run.resources {
+        writeln!(text, "{count} {name}").unwrap();
     }
     for (nth, step) in run.steps.iter().enumerate() {
         match step {
@@ -153,6 +156,34 @@ fn what_a_step_captures_stands_in_the_next_ones() {
             step 3: 200, succeeded, 1 attempts, 0s to 0s
             step 4 not sent: there is no `id`: step 3 was to capture it, and `$` has no `id`; it has name
         "#]],
+    );
+}
+
+#[test]
+fn a_write_keeps_the_one_key_that_was_made_for_its_call() {
+    // Without a key of its own the second call would be taken for the first, or the lost answer be paid for again. The
+    // route's own header is the one that counts, and a key that is written stands.
+    check(
+        r#"
+        [[mock.route]]
+        match = "POST /v1/payments"
+        resource = "payments"
+        idempotency = { header = "X-Once" }
+        script = "503, apply then reset, 200"
+        [[step]]
+        send = "POST /v1/payments"
+        json = { amount = 5 }
+        policy = "writes"
+        capture = { id = "$.id" }
+        [[step]]
+        send = "GET /v1/payments/{{id}}"
+        [[step]]
+        send = "POST /v1/payments"
+        json = { amount = 5 }
+        key = "mine"
+        times = 2
+        "#,
+        expect![[r#""#]],
     );
 }
 
