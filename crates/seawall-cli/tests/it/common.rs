@@ -16,6 +16,7 @@ fn help_and_version_are_results() {
         &["check", "--help"],
         &["explain", "--help"],
         &["mock", "--help"],
+        &["test", "--help"],
         &["completions", "--help"],
         &["man", "--help"],
         &["schema", "--help"],

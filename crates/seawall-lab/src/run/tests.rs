@@ -183,7 +183,19 @@ fn a_write_keeps_the_one_key_that_was_made_for_its_call() {
         key = "mine"
         times = 2
         "#,
-        expect![[r#""#]],
+        expect![[r#"
+            0s 1.1 POST /v1/payments: 503
+            339ms 1.1 POST /v1/payments: no answer
+            339ms 1.1 POST /v1/payments: 200
+            339ms 2.1 GET /v1/payments/payments_1: 200
+            339ms 3.1 POST /v1/payments: 200
+            339ms 3.2 POST /v1/payments: 200
+            2 payments
+            step 1: 200, succeeded, 2 attempts, 0s to 339ms
+            step 2: 200, succeeded, 1 attempts, 339ms to 339ms
+            step 3: 200, succeeded, 1 attempts, 339ms to 339ms
+            step 3: 200, succeeded, 1 attempts, 339ms to 339ms
+        "#]],
     );
 }
 

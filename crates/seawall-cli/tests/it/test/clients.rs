@@ -1,0 +1,81 @@
+//! Six clients with one thing wrong each, and one that does right, before the same scenarios.
+
+use super::root;
+use crate::text;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::process::{Child, Command, Stdio};
+
+/// What does not hold of a client, and in which file.
+type Broken = BTreeSet<(String, String)>;
+
+/// Of whom everything must have been seen: of a client that comes back at once, nobody can see whether chance is in its
+/// waits.
+const SEEN_WHOLE: &str = "right";
+
+fn start(client: &str) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_seawall"))
+        .args(["test", "examples/clients", "--json", "--jobs", "8"])
+        .env("CLIENT", format!("python3 {client}.py"))
+        .current_dir(root())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts")
+}
+
+fn broken(client: &str, child: Child) -> Broken {
+    let output = child.wait_with_output().expect("the program ends");
+    let printed = text(output.stdout);
+    let report: Value = serde_json::from_str(&printed).expect("a report");
+    let scenarios = report["scenarios"].as_array().expect("a list");
+    assert_eq!(scenarios.len(), 5, "{printed}");
+    let mut broken = Broken::new();
+    for scenario in scenarios {
+        assert_eq!(scenario["came"], "judged", "{printed}");
+        let file = scenario["file"].as_str().expect("a file has its name");
+        let file = file.rsplit('/').next().unwrap_or(file);
+        for check in scenario["checks"].as_array().expect("a list") {
+            let state = check["state"].as_str().expect("a check has a state");
+            if state == "broken" || client == SEEN_WHOLE && state != "held" {
+                let what = check["what"].as_str().expect("a check says what it is");
+                broken.insert((file.to_owned(), what.to_owned()));
+            }
+        }
+    }
+    assert_eq!(output.status.success(), broken.is_empty(), "{printed}");
+    broken
+}
+
+#[test]
+fn each_wrong_client_is_caught_by_what_is_wrong_with_it_and_the_right_one_passes() {
+    // A check that finds any client guilty finds nothing, and neither does one that lets all pass. What is found beside
+    // the one fault that a client has is found wrongly.
+    let expected: [(&str, &[(&str, &str)]); 7] = [
+        ("right", &[]),
+        ("no_backoff", &[("waits.toml", "never no-backoff")]),
+        ("no_jitter", &[("waits.toml", "never no-jitter")]),
+        ("ignores_retry_after", &[("hint.toml", "never retry-before-hint")]),
+        (
+            "new_key",
+            &[
+                ("pay.toml", "never duplicate-write"),
+                ("pay.toml", "never new-key"),
+                ("pay.toml", "resources payments"),
+                ("pay.toml", "same_key"),
+            ],
+        ),
+        ("retries_400", &[("refused.toml", "never retry-of-refused")]),
+        ("endless", &[("outage.toml", "never endless")]),
+    ];
+    // Two at a time: enough to be quick, and not so many that their waits are each other's.
+    for pair in expected.chunks(2) {
+        let children: Vec<Child> = pair.iter().map(|(client, _)| start(client)).collect();
+        for (child, (client, expected)) in children.into_iter().zip(pair) {
+            let expected = expected
+                .iter()
+                .map(|(file, what)| ((*file).to_owned(), (*what).to_owned()));
+            assert_eq!(broken(client, child), expected.collect(), "{client}");
+        }
+    }
+}

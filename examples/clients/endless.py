@@ -1,0 +1,7 @@
+"""Wrong: never gives up."""
+
+import right
+
+right.RETRIES = None
+
+right.main()
