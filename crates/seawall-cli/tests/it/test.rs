@@ -64,7 +64,29 @@ fn every_file_is_told_in_its_place_whatever_becomes_of_the_others() {
     // cannot be compared from run to run.
     let folder = Folder::new("test-four");
     four(&folder);
-    check(seawall_in(&folder.0, &["test", "."]), 2, expect![[r#""#]]);
+    check(
+        seawall_in(&folder.0, &["test", "."]),
+        2,
+        expect![[r#"
+        ok   ./a-passes.toml: a-passes (1 expectation, [time])
+        FAIL ./b-fails.toml: b-fails (2 expectations, [time])
+          x step 1: status (./b-fails.toml:6: expect = { status = 200 })
+              expected  200
+              seen      400, refused: the request was refused with 400; the same request will fail again
+                #1  0s  0s  GET /x  400
+          x attempts at /x (./b-fails.toml:8: attempts = { "/x" = 2 })
+              expected  2 attempts at /x
+              seen      1
+                (the attempts are those above)
+        BAD  ./c-is-none.toml
+          ./c-is-none.toml:7:1: a step has no key `expekt`
+          7 | expekt = 1
+            | ^^^^^^ did you mean `expect`?
+            = expected one of name, send, headers, body, json, policy, deadline, key, replay, times, together, after, capture, expect
+        ok   ./d-passes.toml: d-passes (1 expectation, [time])
+        4 scenarios: 2 passed, 1 failed, 1 could not be read
+    "#]],
+    );
 }
 
 #[test]
