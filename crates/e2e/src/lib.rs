@@ -24,3 +24,8 @@ pub struct AnyCallGuide;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/limits.md")]
 pub struct LimitsGuide;
+
+/// As is that of the page on mocks.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/mock-in-tests.md")]
+pub struct MockGuide;

@@ -7,8 +7,10 @@
 use crate::common::Common;
 use crate::failure::{Failure, INTERRUPTED};
 use crate::interrupts::Interrupts;
+use crate::open_files::OpenFiles;
 use seawall_lab::file::{FILE_BYTES_MAX, MockFile};
-use seawall_lab::net::{DEFAULT_LISTEN, Mock, MockError, MockOptions};
+use seawall_lab::net::{CONNECTIONS_MAX, DEFAULT_LISTEN, Mock, MockError, MockOptions};
+use seawall_lab::passage::{Passage, TimeScale};
 use seawall_lab::plan::{Answers, Profile, Rule};
 use serde_json::json;
 use std::fs::File;
@@ -29,6 +31,11 @@ Examples:
   A provider with a bad day, the same one each time:
     seawall mock --profile flaky --seed 7 --listen 127.0.0.1:9000
 
+  An hour's window in six minutes, or when the test says so:
+    seawall mock --route 'GET /x = for 1h 503, 200' --time-scale 10
+    seawall mock --route 'GET /x = for 1h 503, 200' --clock manual
+
+While it runs: GET /__seawall/ lists what can be asked and told (journal, routes, reset, clock).
 What came in, as JSON: GET /__seawall/journal. Begin every script again: POST /__seawall/reset.
 Ctrl-C ends it, with exit code 130.";
 
@@ -48,6 +55,19 @@ pub(crate) struct Args {
     /// Where to listen; port 0 takes a free one [default: the file's, else 127.0.0.1:0].
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<String>,
+    /// How many times as fast as real time the mock's own time runs [default: the file's, else 1].
+    #[arg(long, value_name = "N", conflicts_with = "clock")]
+    time_scale: Option<TimeScale>,
+    /// Lets the mock's time stand still until POST /__seawall/clock turns it on.
+    #[arg(long, value_name = "manual", value_enum, hide_possible_values = true)]
+    clock: Option<ClockKind>,
+}
+
+/// Whose hand turns the clock.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum ClockKind {
+    /// Whoever tests.
+    Manual,
 }
 
 /// Serves until it is interrupted.
@@ -62,6 +82,7 @@ pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
 
 async fn serve(told: Told, common: Common) -> Result<ExitCode, Failure> {
     let talk = common.talk();
+    let open_files = OpenFiles::raised();
     // First of all: whoever reads the address may interrupt at once.
     let mut interrupts = Interrupts::listen().map_err(|error| Failure::io("signals", &error))?;
     let mock = told.options.start().await.map_err(cannot_start)?;
@@ -69,6 +90,15 @@ async fn serve(told: Told, common: Common) -> Result<ExitCode, Failure> {
     told.details.iter().for_each(|detail| talk.detail(detail));
     crate::print(&first_line(mock.address(), common))?;
     talk.detail(format_args!("what came in: {}/__seawall/journal", mock.url()));
+    if let Some(note) = unusual(mock.clock().passage, &mock.url()) {
+        talk.note(note);
+    }
+    let room = open_files.connections_max(false).get();
+    if usize::try_from(room).is_ok_and(|room| room < CONNECTIONS_MAX) {
+        talk.detail(format_args!(
+            "room for {room} connections at once: more files may not be open"
+        ));
+    }
     interrupts.next().await;
     talk.note(farewell(&mock));
     mock.stop().await;
@@ -82,6 +112,19 @@ fn first_line(address: SocketAddr, common: Common) -> String {
         json!({ "listening": url }).to_string()
     } else {
         format!("mock listening on {url}")
+    }
+}
+
+/// A time that passes in another way than a reader of the answers expects is told unasked.
+fn unusual(passage: Passage, url: &str) -> Option<String> {
+    match passage {
+        Passage::Stands => Some(format!(
+            "time stands still; turn it with POST {url}/__seawall/clock {{\"advance\":\"5s\"}} or {{\"step\":true}}"
+        )),
+        Passage::Runs(TimeScale::REAL) => None,
+        Passage::Runs(scale) => Some(format!(
+            "time runs {scale} times as fast; what the mock says, as in retry-after, is in its own time"
+        )),
     }
 }
 
@@ -135,6 +178,13 @@ fn read_all(args: &Args, common: Common) -> Result<Told, Failure> {
     }
     if let Some(seed) = common.seed_typed() {
         options = options.seed(seed);
+    }
+    if let Some(scale) = args.time_scale {
+        options = options.time_scale(scale);
+    }
+    match args.clock {
+        Some(ClockKind::Manual) => options = options.manual_clock(),
+        None => {}
     }
     Ok(Told {
         options,

@@ -21,6 +21,7 @@
 mod limit;
 
 use crate::error::{ScriptError, Source, shown};
+use crate::passage::{Passage, TimeScale, TimeScaleError};
 use crate::plan::{
     Answers, Idempotency, Latency, Mix, RESOURCE_NAME_BYTES_MAX, Rule, Scope, State, Unkeyed, dialect_named,
     pattern_in, served_action, served_script,
@@ -39,7 +40,7 @@ pub const SCHEMA: &str = include_str!("file/schema.json");
 /// How far the shares of a mix may be from 1 together, in parts of [`Mix::WHOLE`]: three thirds of 0.333 pass.
 const MIX_SLACK: u64 = Mix::WHOLE / 500;
 
-const TOP_KEYS: [&str; 3] = ["listen", "seed", "route"];
+const TOP_KEYS: [&str; 5] = ["listen", "seed", "time_scale", "clock", "route"];
 const TOP_LATER: [&str; 1] = ["listener"];
 const ROUTE_KEYS: [&str; 9] = [
     "match",
@@ -62,6 +63,8 @@ pub struct MockFile {
     pub listen: Option<String>,
     /// The seed of every chance.
     pub seed: Option<u64>,
+    /// How its time passes.
+    pub passage: Option<Passage>,
     /// The routes in order.
     pub rules: Vec<Rule>,
 }
@@ -78,22 +81,9 @@ impl MockFile {
     /// assert_eq!(file.unwrap().rules.len(), 1);
     /// ```
     pub fn parse(name: &str, text: &str) -> Result<Self, ScriptError> {
-        let source = Source {
-            name: Some(name),
-            text,
-        };
-        if text.len() > FILE_BYTES_MAX {
-            let message = format!(
-                "the file is {} bytes long; the most is {FILE_BYTES_MAX}",
-                text.len()
-            );
-            return Err(source.error(0..0, message));
-        }
-        let document = DeTable::parse(text).map_err(|error| {
-            let span = error.span().unwrap_or(0..0);
-            source.error(span, error.message().trim_end_matches('.').replace('\n', ", "))
-        })?;
-        Self::read(source, document.get_ref(), "a mock file")
+        let reader = Reader::of(name, text);
+        let document = reader.document()?;
+        Self::read(reader.source, document.get_ref(), "a mock file")
     }
 
     /// Reads the tables of a mock file where they stand in another one; `what` is how errors call their owner.
@@ -108,11 +98,33 @@ impl MockFile {
             Some(value) => Some(reader.seed(value)?),
             None => None,
         };
+        let passage = reader.passage(table)?;
         let rules = match table.get("route") {
             Some(value) => reader.routes(value)?,
             None => Vec::new(),
         };
-        Ok(Self { listen, seed, rules })
+        Ok(Self {
+            listen,
+            seed,
+            passage,
+            rules,
+        })
+    }
+}
+
+/// Reads the routes of a text that says nothing else: what may change while a mock runs.
+#[cfg(feature = "net")]
+pub(crate) fn routes_alone(name: &str, text: &str) -> Result<Vec<Rule>, ScriptError> {
+    let reader = Reader::of(name, text);
+    let document = reader.document()?;
+    let table = document.get_ref();
+    reader.keys(table, &["route"], &[], "a change of a running mock's routes")?;
+    match table.get("route") {
+        Some(value) => reader.routes(value),
+        None => Err(reader
+            .source
+            .error(0..0, "there is no route here")
+            .expecting("one [[route]] or more")),
     }
 }
 
@@ -123,6 +135,71 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
+    fn of(name: &'a str, text: &'a str) -> Self {
+        let name = Some(name);
+        Self {
+            source: Source { name, text },
+        }
+    }
+
+    fn document(&self) -> Result<Spanned<DeTable<'a>>, ScriptError> {
+        let Source { text, .. } = self.source;
+        if text.len() > FILE_BYTES_MAX {
+            let message = format!(
+                "the file is {} bytes long; the most is {FILE_BYTES_MAX}",
+                text.len()
+            );
+            return Err(self.source.error(0..0, message));
+        }
+        DeTable::parse(text).map_err(|error| {
+            let span = error.span().unwrap_or(0..0);
+            let message = error.message().trim_end_matches('.').replace('\n', ", ");
+            self.source.error(span, message)
+        })
+    }
+
+    fn passage(&self, table: &DeTable<'_>) -> Result<Option<Passage>, ScriptError> {
+        let scale = match table.get("time_scale") {
+            Some(value) => Some(self.time_scale(value)?),
+            None => None,
+        };
+        let Some(clock) = table.get("clock") else {
+            return Ok(scale.map(Passage::Runs));
+        };
+        match (self.string("clock", clock)?, scale) {
+            (("manual", span), Some(_)) => Err(self
+                .source
+                .error(
+                    span,
+                    "a manual clock has no time_scale: it stands still until it is turned",
+                )
+                .expecting("one of the two")),
+            (("manual", _), None) => Ok(Some(Passage::Stands)),
+            ((other, span), _) => Err(self
+                .source
+                .error(span, format!("`{}` is no clock", shown(other)))
+                .expecting_one_of(other, &["manual"])),
+        }
+    }
+
+    fn time_scale(&self, value: &Value<'_>) -> Result<TimeScale, ScriptError> {
+        let text = match value.get_ref() {
+            DeValue::Float(number) => number.as_str(),
+            DeValue::Integer(number) if number.radix() == 10 => number.as_str(),
+            DeValue::String(_)
+            | DeValue::Integer(_)
+            | DeValue::Boolean(_)
+            | DeValue::Datetime(_)
+            | DeValue::Array(_)
+            | DeValue::Table(_) => "",
+        };
+        text.replace('_', "").parse().map_err(|TimeScaleError| {
+            self.source
+                .error(value.span(), "this is no scale of time")
+                .expecting("a number from 0.001 to 100000, as in 10")
+        })
+    }
+
     fn routes(&self, value: &Value<'_>) -> Result<Vec<Rule>, ScriptError> {
         let expected = "one [[route]] or more";
         let routes: &DeArray<'_> = match value.get_ref().as_array() {

@@ -16,6 +16,7 @@ pub mod file;
 pub mod findings;
 #[cfg(feature = "net")]
 pub mod net;
+pub mod passage;
 pub mod plan;
 #[cfg(feature = "net")]
 pub mod run;

@@ -6,21 +6,28 @@
 //! not cover yet: TLS, HTTP/2, streams, and faults before a request (`[listener]`).
 
 mod control;
+mod dial;
 mod dialect;
 mod exchange;
 mod http1;
 mod journal;
+mod live;
 mod pace;
 mod score;
 mod socket;
 mod throttle;
 mod work;
 
-pub use journal::{Attempt, CALL_HEADER, Journal};
+pub mod blocking;
+
+pub use dial::ClockState;
+pub use journal::{Attempt, CALL_HEADER, Hint, Journal, ShouldRetry};
+pub use live::{ClockError, RouteError};
 pub(crate) use pace::moment;
 
 use crate::error::ScriptError;
 use crate::file::MockFile;
+use crate::passage::{Passage, TimeScale};
 use crate::plan::{Object, Plan, Profile, Rule};
 use journal::Log;
 use pace::{ACCEPT_PAUSE, Pace};
@@ -58,6 +65,7 @@ pub struct MockOptions {
     seed: Option<u64>,
     clock: Option<Arc<dyn Clock>>,
     wires: Option<Wires>,
+    passage: Option<Passage>,
 }
 
 impl MockOptions {
@@ -117,13 +125,31 @@ impl MockOptions {
         self
     }
 
+    /// Lets the mock's time run so many times as fast as its clock: delays shrink, windows and limits run off sooner.
+    /// What it says, as in `retry-after`, stays as it is, in its own time. Default: the file's, else as the clock.
+    #[must_use]
+    pub fn time_scale(mut self, scale: TimeScale) -> Self {
+        self.passage = Some(Passage::Runs(scale));
+        self
+    }
+
+    /// Lets the mock's time stand still until it is turned on by [`Mock::advance`], [`Mock::step`] or the control plane.
+    #[must_use]
+    pub fn manual_clock(mut self) -> Self {
+        self.passage = Some(Passage::Stands);
+        self
+    }
+
     /// Starts the mock: it listens when this returns. Call it inside a tokio runtime with time and IO.
     ///
     /// # Errors
     /// A route that cannot be right, or an address where the machine does not let it listen.
     pub async fn start(self) -> Result<Mock, MockError> {
         let (clock, wires) = (self.clock.clone(), self.wires.clone());
+        let of_file = self.file.as_ref().and_then(|file| file.passage);
+        let passage = self.passage.or(of_file).unwrap_or_default();
         let (plan, address) = self.resolve()?;
+        let name = host_of(&address).to_owned();
         let listener = listen(&address).await.map_err(|source| MockError::Listen {
             address: address.clone(),
             source,
@@ -131,7 +157,7 @@ impl MockOptions {
         let address = listener
             .local_addr()
             .map_err(|source| MockError::Listen { address, source })?;
-        let shared = Arc::new(Shared::new(plan, clock, wires));
+        let shared = Arc::new(Shared::new(plan, clock, wires, passage, name));
         let task = tokio::spawn(accept(listener, Arc::clone(&shared)));
         Ok(Mock {
             address,
@@ -159,17 +185,21 @@ impl MockOptions {
     }
 }
 
-/// A running mock. Dropped, it stops: no task and no socket outlives it by more than a turn of the runtime.
+/// A running mock. Dropped, it stops: no task and no socket outlives it by more than a turn of the runtime. Dropped by a
+/// panic, as in a test that fails, it prints its journal on stderr first.
 ///
 /// ```
-/// # async fn example() -> Result<(), seawall_lab::net::MockError> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use seawall_lab::net::Mock;
 /// let mock = Mock::start("POST /v1/payments = 2x 503, 200").await?;
 /// // ... let a client loose on mock.url() ...
-/// assert!(mock.journal().attempts.is_empty());
+/// assert!(mock.attempts("/v1/payments")?.is_empty());
 /// # Ok(())
 /// # }
 /// ```
+///
+/// For tests without a runtime there is [`blocking::Mock`].
 #[derive(Debug)]
 pub struct Mock {
     address: SocketAddr,
@@ -211,7 +241,7 @@ impl Mock {
         self.shared.store().page(name, 0, usize::MAX).objects
     }
 
-    /// Begins every script again, empties the journal, and forgets every object and key.
+    /// Begins every script again, empties the journal, and forgets every object and key. [`Mock::reset_route`] does less.
     pub fn reset(&self) {
         self.shared.reset();
     }
@@ -253,6 +283,7 @@ impl Mock {
 impl Drop for Mock {
     fn drop(&mut self) {
         self.task.abort();
+        self.shared.tell_if_panicking();
     }
 }
 
@@ -281,6 +312,11 @@ pub enum MockError {
         /// What the system said.
         source: io::Error,
     },
+    /// The machine gives it no thread to run on.
+    Thread {
+        /// What the system said.
+        source: io::Error,
+    },
 }
 
 impl fmt::Display for MockError {
@@ -288,6 +324,7 @@ impl fmt::Display for MockError {
         match self {
             Self::Script(error) => error.fmt(f),
             Self::Listen { address, source } => write!(f, "cannot listen on {address}: {source}"),
+            Self::Thread { source } => write!(f, "the mock gets no thread: {source}"),
         }
     }
 }
@@ -296,7 +333,7 @@ impl std::error::Error for MockError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Script(error) => Some(error),
-            Self::Listen { source, .. } => Some(source),
+            Self::Listen { source, .. } | Self::Thread { source } => Some(source),
         }
     }
 }
@@ -310,8 +347,12 @@ impl From<ScriptError> for MockError {
 /// What the connections of one mock share.
 #[derive(Debug)]
 struct Shared {
+    /// The host's name that it was told to listen at.
+    name: String,
     pace: Pace,
     wires: Option<Wires>,
+    /// Held by whoever turns the clock by hand: two at once would go the same way once.
+    turning: tokio::sync::Mutex<()>,
     plan: Mutex<Plan>,
     /// Locked after the plan where both are; nothing is locked after it.
     store: Mutex<Books>,
@@ -320,13 +361,21 @@ struct Shared {
 }
 
 impl Shared {
-    fn new(plan: Plan, clock: Option<Arc<dyn Clock>>, wires: Option<Wires>) -> Self {
+    fn new(
+        plan: Plan,
+        clock: Option<Arc<dyn Clock>>,
+        wires: Option<Wires>,
+        passage: Passage,
+        name: String,
+    ) -> Self {
         Self {
+            name,
             wires,
+            turning: tokio::sync::Mutex::new(()),
             plan: Mutex::new(plan),
             store: Mutex::new(Books::default()),
             log: Mutex::new(Log::default()),
-            pace: Pace::start(clock),
+            pace: Pace::start(clock, passage),
             ended: Notify::new(),
         }
     }
@@ -352,6 +401,11 @@ impl Shared {
         drop(plan);
         self.log().clear();
     }
+}
+
+/// `localhost:9000` without its port.
+fn host_of(address: &str) -> &str {
+    address.rsplit_once(':').map_or(address, |(host, _)| host)
 }
 
 async fn listen(address: &str) -> io::Result<TcpListener> {

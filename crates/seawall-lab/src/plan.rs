@@ -6,6 +6,7 @@
 //! not when it is answered: a client that gives up and comes back meets the next step.
 //! A probability of 0 is never, not seldom: weights are integers.
 
+mod edit;
 mod latency;
 pub mod limit;
 mod pattern;
@@ -16,6 +17,7 @@ mod serve;
 mod store;
 mod weather;
 
+pub use edit::StateReset;
 pub use latency::Latency;
 pub use limit::{Admission, Bound, Form, Limit, LimitKey, Meter, Rate, Seat, Standing, Wait, Window};
 pub use pattern::{MethodPattern, PathPattern, Pattern};
@@ -477,7 +479,7 @@ struct Met {
 impl Met {
     fn position(&mut self, state: &[u8], script: &Script, now: Instant) -> Result<&mut Position, StateFull> {
         if !self.positions.contains_key(state) {
-            let bytes = self.state_bytes + state.len() + size_of::<Position>();
+            let bytes = self.state_bytes + Self::cost_of(state);
             if bytes > STATE_BYTES_MAX {
                 return Err(StateFull);
             }
@@ -487,6 +489,11 @@ impl Met {
             .positions
             .entry(state.into())
             .or_insert_with(|| Position::new(script, now)))
+    }
+
+    /// What keeping a state value apart takes.
+    fn cost_of(state: &[u8]) -> usize {
+        state.len() + size_of::<Position>()
     }
 }
 

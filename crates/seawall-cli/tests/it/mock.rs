@@ -83,6 +83,22 @@ impl Running {
         answer.get(9..12).unwrap_or("none").to_owned()
     }
 
+    /// Tells the mock's clock something; how it stands then.
+    fn clock(&self, told: &str) -> serde_json::Value {
+        let mut stream = TcpStream::connect(self.address()).expect("the mock accepts");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
+        let length = told.len();
+        write!(
+            stream,
+            "POST /__seawall/clock HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{told}"
+        )
+        .expect("the mock reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("the mock answers");
+        let (_, body) = answer.split_once("\r\n\r\n").expect("an answer");
+        serde_json::from_str(body).expect("JSON")
+    }
+
     /// Ends it by a signal; the exit code, and what it said on stderr.
     #[cfg(unix)]
     fn end_by(mut self, signal: &str) -> (Option<i32>, String) {
@@ -365,4 +381,53 @@ fn a_port_that_is_taken_is_told() {
         "{said}"
     );
     assert_eq!(output.status.code(), Some(74));
+}
+
+#[cfg(unix)]
+#[test]
+fn time_is_turned_by_hand_or_runs_faster_as_it_was_typed_or_written() {
+    // Could break if a flag were read and dropped, or if the file's word stood before the typed one. A clock that is not
+    // the host's is told unasked: a test that waits in vain for a delay must not have to guess.
+    let folder = Folder::new("mock-time");
+    let file = folder.file(
+        "time.toml",
+        b"clock = \"manual\"\n[[route]]\nmatch = \"GET /x\"\nscript = \"for 1h 503, 200\"\n",
+    );
+    let mock = Running::start(&[&file]);
+    assert_eq!(mock.status("/x"), "503");
+    let stands = mock.clock("{\"advance\":\"1h\"}");
+    assert_eq!(
+        (&stands["manual"], &stands["now_ms"]),
+        (&true.into(), &3_600_000.0.into())
+    );
+    assert_eq!(mock.status("/x"), "200");
+    let (_, said) = mock.end_by("INT");
+    assert!(
+        said.starts_with("note: time stands still; turn it with POST http://127.0.0.1:"),
+        "{said}"
+    );
+    let mock = Running::start(&[&file, "--time-scale", "2.5"]);
+    let runs = mock.clock("{\"manual\":false}");
+    assert_eq!((&runs["manual"], &runs["scale"]), (&false.into(), &2.5.into()));
+    let (_, said) = mock.end_by("INT");
+    assert!(said.starts_with("note: time runs 2.5 times as fast; "), "{said}");
+}
+
+#[test]
+fn a_scale_that_is_none_and_two_clocks_at_once_are_usage_errors() {
+    // Could break if a scale of 0 stopped the clock in silence, or if one of the two flags won.
+    for (words, said) in [
+        (
+            &["--time-scale", "0"][..],
+            "a scale of time is a number from 0.001 to 100000",
+        ),
+        (&["--time-scale", "fast"], "a scale of time is a number"),
+        (&["--clock", "hand"], "invalid value 'hand'"),
+        (&["--clock", "manual", "--time-scale", "2"], "cannot be used with"),
+    ] {
+        let output = command(words).output().expect("the program runs");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {stderr}");
+        assert!(stderr.contains(said), "{words:?}: {stderr}");
+    }
 }

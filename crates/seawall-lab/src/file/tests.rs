@@ -153,7 +153,7 @@ fn an_unknown_key_is_never_ignored() {
             mock.toml:1:1: a mock file has no key `lisen`
             1 | lisen = "x"
               | ^^^^^ did you mean `listen`?
-              = expected one of listen, seed, route
+              = expected one of listen, seed, time_scale, clock, route
             mock.toml:3:1: a route has no key `scripts`
             3 | scripts = "200"
               | ^^^^^^^ did you mean `script`?
@@ -179,7 +179,7 @@ fn what_is_not_served_yet_is_said_at_load() {
             mock.toml:1:2: this mock does not serve `listener` yet
             1 | [listener]
               |  ^^^^^^^^
-              = expected one of listen, seed, route
+              = expected one of listen, seed, time_scale, clock, route
             mock.toml:3:16: this mock does not serve `goaway` yet
             3 | script = "503, apply then goaway, 200"
               |                ^^^^^^^^^^^^^^^^^
@@ -380,5 +380,62 @@ fn the_schema_has_every_key_of_a_mock_file_and_no_other() {
     assert_eq!(
         limit["form"]["enum"],
         serde_json::json!(Form::NAMED.map(Form::name))
+    );
+}
+
+#[test]
+fn how_time_passes_is_read_and_a_wrong_word_for_it_is_pointed_at() {
+    // Could break if a scale were cut to a whole number, or if one of two that contradict were taken in silence.
+    let passage = |text: &str| MockFile::parse("mock.toml", text).unwrap().passage;
+    assert_eq!(passage(""), None);
+    assert_eq!(passage("clock = \"manual\""), Some(Passage::Stands));
+    for (text, per_mille) in [
+        ("time_scale = 10", 10_000),
+        ("time_scale = 0.5", 500),
+        ("time_scale = 1_000", 1_000_000),
+    ] {
+        let scale = TimeScale::from_per_mille(per_mille).unwrap();
+        assert_eq!(passage(text), Some(Passage::Runs(scale)), "{text}");
+    }
+    check(
+        &[
+            "time_scale = 0",
+            "time_scale = \"10\"",
+            "time_scale = 0x10",
+            "time_scale = 1e3",
+            "clock = \"manul\"",
+            "clock = true",
+            "time_scale = 10\nclock = \"manual\"",
+        ],
+        expect![[r#"
+            mock.toml:1:14: this is no scale of time
+            1 | time_scale = 0
+              |              ^
+              = expected a number from 0.001 to 100000, as in 10
+            mock.toml:1:14: this is no scale of time
+            1 | time_scale = "10"
+              |              ^^^^
+              = expected a number from 0.001 to 100000, as in 10
+            mock.toml:1:14: this is no scale of time
+            1 | time_scale = 0x10
+              |              ^^^^
+              = expected a number from 0.001 to 100000, as in 10
+            mock.toml:1:14: this is no scale of time
+            1 | time_scale = 1e3
+              |              ^^^
+              = expected a number from 0.001 to 100000, as in 10
+            mock.toml:1:9: `manul` is no clock
+            1 | clock = "manul"
+              |         ^^^^^^^ did you mean `manual`?
+              = expected one of manual
+            mock.toml:1:9: clock is no text
+            1 | clock = true
+              |         ^^^^
+              = expected a text in quotes
+            mock.toml:2:9: a manual clock has no time_scale: it stands still until it is turned
+            2 | clock = "manual"
+              |         ^^^^^^^^
+              = expected one of the two
+        "#]],
     );
 }

@@ -1,237 +1,256 @@
 //! `/__seawall/`: what happened, what is told to happen, and begin again.
+//!
+//! What can go wrong: a page that a developer has open re-scripts the mock on the same machine, by a cross-origin POST or
+//! by a name that suddenly points to loopback; so a request with a foreign `Origin`, or to a name that this mock would
+//! not be called by, is refused, whatever it asks ([`stranger`]). A word that is misspelt does nothing and looks like
+//! success; so unknown paths, parameters and keys are errors that name the nearest known one.
+//!
+//! No route matches below it, and it is in no journal.
+
+mod clock;
+mod journal;
+mod query;
+mod resources;
+mod routes;
+mod stranger;
+mod tables;
 
 use super::Shared;
 use super::dialect::{Answer, refusal};
-use super::journal::{Attempt, Journal};
-use crate::plan::{
-    Answers, Idempotency, Latency, Limit, LimitKey, Mix, STORE_BYTES_MAX, Scope, State, Unkeyed,
-};
-use seawall_core::time::Instant;
+use super::exchange::Request;
+use super::live::{ClockError, RouteError};
+use crate::error::{ScriptError, nearest};
+use crate::plan::StateReset;
+use query::Query;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 
-/// Where the control plane begins. No route matches below it, and it is in no journal.
-const PREFIX: &str = "/__seawall/";
+/// Where the control plane begins.
+const PREFIX: &str = "/__seawall";
+/// The longest body of a control request, in bytes.
+const BODY_BYTES_MAX: usize = 512 * 1024;
+
 /// Where the resources stand below it, each by its name.
 const RESOURCES: &str = "resources/";
-/// The most objects that one answer holds.
-const OBJECTS_SHOWN_MAX: usize = 1_000;
-const SINCE_ONLY: &str = "this takes one parameter, since=N";
-/// The most script positions that `routes` shows of one rule.
-const POSITIONS_SHOWN_MAX: usize = 100;
+
+/// What there is: a name, the methods that it takes, what it does.
+const ENDPOINTS: [(&str, &[Verb], &str); 6] = [
+    ("", &[Verb::Get], "this list"),
+    (
+        "journal",
+        &[Verb::Get],
+        "every attempt so far; ?since=NUMBER, ?route=METHOD PATH, ?format=jsonl",
+    ),
+    (
+        "reset",
+        &[Verb::Post],
+        "begin everything again; ?route=METHOD PATH and ?state=VALUE: that script alone",
+    ),
+    (
+        "resources",
+        &[Verb::Get],
+        "what routes keep, and how much of it; resources/NAME?since=NUMBER: the objects of one",
+    ),
+    (
+        "routes",
+        &[Verb::Get, Verb::Post, Verb::Delete],
+        "what is answered; POST `METHOD PATH = SCRIPT`, TOML or JSON puts routes in, DELETE ?route=METHOD PATH takes one out",
+    ),
+    (
+        "clock",
+        &[Verb::Get, Verb::Post],
+        "the mock's own time; POST {\"advance\":\"5s\"}, {\"step\":true}, {\"scale\":10} or {\"manual\":true}",
+    ),
+];
+
+/// A method that something here takes. HEAD goes wherever GET does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verb {
+    Get,
+    Post,
+    Delete,
+}
+
+impl Verb {
+    fn of(method: &str) -> Option<Self> {
+        match method {
+            "GET" | "HEAD" => Some(Self::Get),
+            "POST" => Some(Self::Post),
+            "DELETE" => Some(Self::Delete),
+            _ => None,
+        }
+    }
+
+    fn allowed(self) -> &'static str {
+        match self {
+            Self::Get => "GET, HEAD",
+            Self::Post => "POST",
+            Self::Delete => "DELETE",
+        }
+    }
+}
 
 /// Whether a path is the control plane's.
 pub(super) fn is_control(path: &str) -> bool {
-    path.starts_with(PREFIX)
+    path.strip_prefix(PREFIX)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Answers a control request.
-pub(super) fn answer(shared: &Shared, method: &str, target: &str) -> Answer {
-    let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    match (method, path.strip_prefix(PREFIX).unwrap_or_default()) {
-        ("GET", "journal") => match since(query) {
-            Some(since) => {
-                // Copied first: attempts must not wait while a long journal is printed.
-                let copy = shared.log().journal_since(since);
-                Answer::json(200, &journal(&copy))
-            }
-            None => refusal(400, SINCE_ONLY),
-        },
-        ("GET", "resources") => Answer::json(200, &resources(shared)),
-        ("GET", name) if name.starts_with(RESOURCES) => resource(shared, &name[RESOURCES.len()..], query),
-        ("GET", "routes") => Answer::json(200, &routes(shared)),
-        ("POST", "reset") => {
-            shared.reset();
-            Answer::json(200, &json!({ "reset": true }))
+/// Answers a control request; `body` is as much of its body as was kept.
+pub(super) async fn answer(shared: &Shared, request: &Request, body: &[u8]) -> Answer {
+    respond(shared, request, body)
+        .await
+        .unwrap_or_else(|refused| refused)
+}
+
+async fn respond(shared: &Shared, request: &Request, body: &[u8]) -> Result<Answer, Answer> {
+    stranger::refuse(&shared.name, request)?;
+    let name = request.path().strip_prefix(PREFIX).unwrap_or_default();
+    let name = name.trim_start_matches('/');
+    if let Some(resource) = name.strip_prefix(RESOURCES) {
+        verb("resources", &request.method)?;
+        let query = Query::read(request.query(), &["since"])?;
+        return resources::tell_one(shared, resource, &query);
+    }
+    let verb = verb(name, &request.method)?;
+    if body.len() > BODY_BYTES_MAX {
+        let message = format!("a body here is at most {BODY_BYTES_MAX} bytes long");
+        return Err(refusal(413, &message));
+    }
+    let text = || {
+        std::str::from_utf8(body).map_err(|error| {
+            let message = format!("byte {} of the body is no UTF-8", error.valid_up_to());
+            refusal(400, &message)
+        })
+    };
+    let query = |known: &[&str]| Query::read(request.query(), known);
+    match (name, verb) {
+        ("journal", _) => journal::tell(shared, &query(&["since", "route", "format"])?),
+        ("resources", _) => {
+            query(&[])?;
+            Ok(resources::tell(shared))
         }
-        (_, "journal" | "routes" | "resources") => refusal(405, "this is read with GET"),
-        (_, "reset") => refusal(405, "this is done with POST"),
-        (_, name) if name.starts_with(RESOURCES) => refusal(405, "this is read with GET"),
-        (_, name) if name == "verify" || name == "clock" => refusal(501, "this mock does not serve that yet"),
-        (_, _) => refusal(
-            404,
-            "the control plane knows journal, routes, resources and reset",
-        ),
+        ("reset", _) => reset(shared, &query(&["route", "state"])?),
+        ("routes", Verb::Get) => {
+            query(&[])?;
+            Ok(routes::tell(shared))
+        }
+        ("routes", Verb::Post) => {
+            query(&[])?;
+            routes::put(shared, text()?)
+        }
+        ("routes", Verb::Delete) => routes::take_out(shared, &query(&["route"])?),
+        ("clock", Verb::Post) => {
+            query(&[])?;
+            clock::turn(shared, text()?).await
+        }
+        ("clock", _) => {
+            query(&[])?;
+            Ok(clock::tell(shared))
+        }
+        _ => {
+            query(&[])?;
+            Ok(index())
+        }
     }
 }
 
-fn since(query: &str) -> Option<u64> {
-    match query {
-        "" => Some(0),
-        query => query.strip_prefix("since=")?.parse().ok(),
-    }
-}
-
-/// Every resource by name, those included that nothing was made in yet.
-fn resources(shared: &Shared) -> Value {
-    let names = resource_names(shared);
-    let store = shared.store();
-    let resources = names
-        .iter()
-        .map(|name| json!({ "name": name, "count": store.count(name), "made": store.made(name) }));
-    json!({
-        "resources": resources.collect::<Vec<_>>(),
-        "keys": { "known": store.keys(), "in_flight": store.keys_in_flight() },
-        "bytes": store.bytes(),
-        "bytes_max": STORE_BYTES_MAX,
-    })
-}
-
-fn resource(shared: &Shared, name: &str, query: &str) -> Answer {
-    let Some(since) = since(query) else {
-        return refusal(400, SINCE_ONLY);
-    };
-    let names = resource_names(shared);
-    if !names.contains(name) {
-        let known: Vec<&str> = names.iter().map(String::as_str).collect();
-        let known = if known.is_empty() {
-            "none".to_owned()
-        } else {
-            known.join(", ")
+/// What is to be done with this name, where there is such a thing.
+fn verb(name: &str, method: &str) -> Result<Verb, Answer> {
+    let Some((_, verbs, _)) = ENDPOINTS.iter().find(|(known, _, _)| *known == name) else {
+        let known: Vec<&str> = ENDPOINTS
+            .iter()
+            .map(|(known, _, _)| *known)
+            .filter(|known| !known.is_empty())
+            .collect();
+        let meant = match nearest(name, &known) {
+            Some(word) => format!("; did you mean {PREFIX}/{word}?"),
+            None => String::new(),
         };
-        return refusal(
-            404,
-            &format!("no route of this mock keeps that; it keeps: {known}"),
+        let message = format!(
+            "the control plane has no such thing; it has {}, and {PREFIX}/ says what each does{meant}",
+            known.join(", ")
         );
-    }
-    let (count, made, page) = {
-        let store = shared.store();
-        let page = store.page(name, since, OBJECTS_SHOWN_MAX);
-        (store.count(name), store.made(name), page)
+        return Err(refusal(404, &message));
     };
-    let items: Vec<String> = page.objects.iter().map(|object| object.to_json()).collect();
-    // Written by hand: objects keep the bytes that they came with.
-    let text = format!(
-        "{{\"name\":{},\"count\":{count},\"made\":{made},\"next\":{},\"items\":[{}]}}",
-        Value::from(name),
-        page.next.map_or(Value::Null, Value::from),
-        items.join(",")
-    );
-    Answer {
-        body: text.into_bytes(),
-        ..Answer::json(200, &Value::Null)
+    match Verb::of(method).filter(|verb| verbs.contains(verb)) {
+        Some(verb) => Ok(verb),
+        None => {
+            let allowed: Vec<&str> = verbs.iter().map(|verb| verb.allowed()).collect();
+            let allowed = allowed.join(", ");
+            let mut answer = refusal(405, &format!("{PREFIX}/{name} takes {allowed}"));
+            answer.headers.push(("allow".to_owned(), allowed));
+            Err(answer)
+        }
     }
 }
 
-fn resource_names(shared: &Shared) -> BTreeSet<String> {
-    let plan = shared.plan();
-    let mut names: BTreeSet<String> = plan.rules().filter_map(|rule| rule.resource.clone()).collect();
-    names.extend(shared.store().resources().map(str::to_owned));
-    names
+fn index() -> Answer {
+    let endpoints = ENDPOINTS.iter().map(|(name, verbs, does)| {
+        let methods: Vec<&str> = verbs.iter().flat_map(|verb| verb.allowed().split(", ")).collect();
+        json!({ "path": format!("{PREFIX}/{name}"), "methods": methods, "does": does })
+    });
+    Answer::json(
+        200,
+        &json!({ "mock": "seawall", "version": env!("CARGO_PKG_VERSION"), "endpoints": endpoints.collect::<Vec<_>>() }),
+    )
 }
 
-fn journal(journal: &Journal) -> Value {
-    let attempts: Vec<Value> = journal.attempts.iter().map(entry).collect();
-    json!({ "dropped": journal.dropped, "open": journal.open, "attempts": attempts })
+fn reset(shared: &Shared, query: &Query) -> Result<Answer, Answer> {
+    match (query.get("route"), query.get("state")) {
+        (None, None) => {
+            shared.reset();
+            Ok(Answer::json(200, &json!({ "reset": true })))
+        }
+        (None, Some(_)) => Err(refusal(
+            400,
+            "state is a value of one route: say ?route=METHOD PATH too",
+        )),
+        (Some(route), None) => {
+            shared.begin_again(route).map_err(unknown)?;
+            Ok(Answer::json(200, &json!({ "reset": true, "route": route })))
+        }
+        (Some(route), Some(state)) => {
+            let met = match shared.begin_state_again(route, state).map_err(unknown)? {
+                StateReset::Done => true,
+                StateReset::NeverMet => false,
+            };
+            let told = json!({ "reset": true, "route": route, "state": state, "had_begun": met });
+            Ok(Answer::json(200, &told))
+        }
+    }
 }
 
-fn entry(attempt: &Attempt) -> Value {
-    json!({
-        "number": attempt.number,
-        "connection": attempt.connection,
-        "on_connection": attempt.on_connection,
-        "method": attempt.method,
-        "path": attempt.path,
-        "route": attempt.route.as_deref(),
-        "status": attempt.status,
-        "fault": attempt.fault,
-        "key": attempt.key,
-        "work": attempt.work,
-        "object": attempt.object,
-        "retry_count": attempt.retry_count,
-        "at_ms": ms(attempt.at),
-        "answered_ms": attempt.answered.map(ms),
-        "ended_ms": attempt.ended.map(ms),
-        "client_abort_ms": attempt.client_left.map(ms),
-        "bytes_in": attempt.bytes_in,
-        "bytes_out": attempt.bytes_out,
-    })
+fn unknown(error: RouteError) -> Answer {
+    match error {
+        RouteError::Script(error) => bad_script(&error),
+        RouteError::Unknown { .. } => refusal(404, &error.to_string()),
+    }
+}
+
+/// What somebody wrote that cannot be right: the message as a terminal shows it, and its place.
+fn bad_script(error: &ScriptError) -> Answer {
+    let told = json!({
+        "message": error.to_string(),
+        "status": 400,
+        "line": error.line(),
+        "column": error.column(),
+    });
+    Answer::json(400, &json!({ "error": told }))
+}
+
+fn not_turned(error: ClockError) -> Answer {
+    refusal(409, &error.to_string())
 }
 
 /// Milliseconds since the mock's start, to the microsecond.
 #[expect(clippy::cast_precision_loss, reason = "exact for the first 285 years")]
-fn ms(at: Instant) -> f64 {
-    (at.as_nanos() / 1_000) as f64 / 1_000.0
+fn ms(nanos: u64) -> f64 {
+    (nanos / 1_000) as f64 / 1_000.0
 }
 
-fn routes(shared: &Shared) -> Value {
-    let plan = shared.plan();
-    let routes = plan.rules().enumerate().map(|(place, rule)| {
-        let positions: Vec<usize> = plan.positions(place, POSITIONS_SHOWN_MAX).collect();
-        let (script, mix) = match &rule.answers {
-            Answers::Plain => (Value::from("200"), Value::Null),
-            Answers::Outage => (Value::from("outage"), Value::Null),
-            Answers::Storm => (Value::from("storm"), Value::Null),
-            Answers::Script(script) => (Value::from(script.to_string()), Value::Null),
-            Answers::Mix(mix) => (Value::Null, shares(mix)),
-            Answers::Mixes { whole, .. } => (Value::Null, shares(whole)),
-        };
-        json!({
-            "match": rule.pattern.to_string(),
-            "script": script,
-            "mix": mix,
-            "stream_mix": match &rule.answers {
-                Answers::Mixes { stream, .. } => shares(stream),
-                Answers::Plain | Answers::Script(_) | Answers::Mix(_) | Answers::Outage | Answers::Storm => Value::Null,
-            },
-            "latency": latency(rule.latency),
-            "dialect": rule.dialect.name(),
-            "state": match &rule.state {
-                State::Route => Value::Null,
-                State::Header(name) => Value::from(format!("header:{name}")),
-            },
-            "limit": rule.limit.as_ref().map(limit),
-            "resource": rule.resource,
-            "idempotency": rule.idempotency.as_ref().map(idempotency),
-            "attempts": plan.attempts(place),
-            "steps": positions,
-        })
-    });
-    json!({ "routes": routes.collect::<Vec<_>>() })
+fn null_or<T: Into<Value>>(value: Option<T>) -> Value {
+    value.map_or(Value::Null, Into::into)
 }
 
-fn shares(mix: &Mix) -> Value {
-    let parts = mix
-        .parts()
-        .iter()
-        .map(|(action, share)| json!({ "action": action.to_string(), "share_ppb": share }));
-    parts.collect()
-}
-
-fn limit(limit: &Limit) -> Value {
-    json!({
-        "key": match &limit.key {
-            LimitKey::Route => "route".to_owned(),
-            LimitKey::Header(name) => format!("header:{name}"),
-        },
-        "rpm": limit.requests_per_minute,
-        "rps": limit.requests_per_second,
-        "tpm": limit.tokens_per_minute,
-        "concurrency": limit.concurrency,
-        "burst": limit.burst,
-        "form": limit.form.name(),
-    })
-}
-
-fn idempotency(keys: &Idempotency) -> Value {
-    json!({
-        "header": keys.header,
-        "ttl": keys.ttl.to_string(),
-        "scope": match &keys.scope {
-            Scope::Route => "route".to_owned(),
-            Scope::Header(name) => format!("header:{name}"),
-        },
-        "required": keys.unkeyed == Unkeyed::Refused,
-    })
-}
-
-fn latency(latency: Latency) -> Value {
-    match latency {
-        Latency::None => Value::Null,
-        Latency::Fixed(length) => Value::from(length.to_string()),
-        Latency::Uniform { shortest, longest } => {
-            json!({ "uniform": [shortest.to_string(), longest.to_string()] })
-        }
-        Latency::LogNormal { p50, p99 } => json!({ "p50": p50.to_string(), "p99": p99.to_string() }),
-    }
-}
+#[cfg(test)]
+mod tests;

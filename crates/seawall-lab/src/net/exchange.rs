@@ -6,7 +6,7 @@
 
 use super::Shared;
 use super::dialect::{self, Answer, Ask};
-use super::journal::{Attempt, CALL_HEADER, Outcome, kept};
+use super::journal::{Attempt, CALL_HEADER, Heard, Outcome, ShouldRetry, kept};
 use super::score::{self, Good, Performer, Score};
 use super::throttle::{self, Limited};
 use super::work::{self, Worked};
@@ -103,6 +103,12 @@ impl<'s> Exchange<'s> {
     /// Decides what the attempt meets: under one lock, once, when the whole request is here.
     pub(super) fn decide(&mut self, request: &Request, body: &[u8], performer: Performer) -> Score {
         self.outcome.body = (!body.is_empty()).then(|| Fingerprint::of(body));
+        let score = self.decided(request, body, performer);
+        self.outcome.heard = Heard::by(&score.answer, self.shared.pace.wall());
+        score
+    }
+
+    fn decided(&mut self, request: &Request, body: &[u8], performer: Performer) -> Score {
         let (method, path) = (request.method.as_str(), request.path());
         let mut plan = self.shared.plan();
         let matched = plan.matching(method, path);
@@ -308,6 +314,8 @@ pub(super) fn unread(connection: u64, on_connection: u64, at: Instant) -> Attemp
         fault: None,
         work: None,
         object: None,
+        hint: None,
+        should_retry: ShouldRetry::Unsaid,
         at,
         answered: None,
         ended: None,

@@ -95,10 +95,10 @@ fn asked(head: &Head) -> Asked<'_> {
 }
 
 async fn serve_control(mut wire: Wire, shared: &Shared, head: &Head) -> Then {
-    if wire.body(head.length).await.is_err() {
+    let Ok((body, _)) = wire.body(head.length).await else {
         return Then::Gone;
-    }
-    let answer = control::answer(shared, &head.request.method, &head.request.target);
+    };
+    let answer = control::answer(shared, &head.request, &body).await;
     let bytes = answer.encode(&head.request.method, head.keep);
     match (wire.send(&bytes).await, head.keep) {
         (Ok(()), Keep::Alive) => Then::Next(wire),

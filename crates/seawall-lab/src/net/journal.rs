@@ -2,6 +2,12 @@
 //!
 //! It holds no queries, no bodies and no headers but three: a credential that is not kept cannot leak.
 
+mod heard;
+mod timeline;
+
+pub(super) use heard::Heard;
+pub use heard::{Hint, ShouldRetry};
+
 use crate::findings::Fingerprint;
 use seawall_core::time::{Duration, Instant};
 use std::borrow::Cow;
@@ -60,6 +66,10 @@ pub struct Attempt {
     pub work: Option<&'static str>,
     /// The id of the object that it created, read, changed or removed.
     pub object: Option<String>,
+    /// What the answer said about waiting.
+    pub hint: Option<Hint>,
+    /// What the answer said about sending it again.
+    pub should_retry: ShouldRetry,
     /// When the head was read.
     pub at: Instant,
     /// When the first byte of the answer was sent.
@@ -96,6 +106,8 @@ pub(super) struct Outcome {
     pub(super) bytes_in: u64,
     pub(super) bytes_out: u64,
     pub(super) fault: Option<Cow<'static, str>>,
+    /// What its answer says, once a head is sent.
+    pub(super) heard: Heard,
 }
 
 impl Outcome {
@@ -111,6 +123,10 @@ impl Outcome {
         attempt.key = self.key.or(attempt.key.take());
         attempt.work = self.work;
         attempt.object = self.object;
+        if attempt.status.is_some() {
+            attempt.hint = self.heard.hint;
+            attempt.should_retry = self.heard.should_retry;
+        }
     }
 }
 
@@ -184,6 +200,11 @@ impl Log {
         self.dropped = 0;
     }
 
+    /// Whether this is so of any attempt that is kept.
+    pub(super) fn any(&self, is: impl Fn(&Attempt) -> bool) -> bool {
+        self.attempts.iter().any(is)
+    }
+
     /// How many attempts are being answered.
     pub(super) fn open(&self) -> u64 {
         self.open
@@ -214,3 +235,6 @@ pub(super) fn kept(text: &[u8]) -> String {
         .take(TEXT_CHARS_MAX)
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

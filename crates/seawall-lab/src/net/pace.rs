@@ -4,6 +4,8 @@
 //! So whoever is kept waiting on purpose is counted: while that is all that is in flight, time may pass. What has to
 //! do with the machine and not with the script (bytes that need a moment to arrive) takes real time always.
 
+use super::dial::Dial;
+use crate::passage::Passage;
 use seawall::clock::{Clock, TokioClock};
 use seawall_core::time::{Duration, Instant, Wall};
 use std::future::poll_fn;
@@ -21,8 +23,7 @@ pub(super) const DRAIN_MAX: Duration = Duration::from_secs(2);
 /// Time since the mock started, and who waits for it.
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
-    clock: Arc<dyn Clock>,
-    began: Instant,
+    dial: Dial,
     kept: Arc<Mutex<Kept>>,
 }
 
@@ -34,28 +35,32 @@ struct Kept {
 
 impl Pace {
     /// Starts to count on this clock; without one, on the runtime's.
-    pub(super) fn start(clock: Option<Arc<dyn Clock>>) -> Self {
+    pub(super) fn start(clock: Option<Arc<dyn Clock>>, passage: Passage) -> Self {
         let clock = clock.unwrap_or_else(|| Arc::new(TokioClock::new()));
         Self {
-            began: clock.now(),
-            clock,
+            dial: Dial::start(clock, passage),
             kept: Arc::default(),
         }
     }
 
-    /// The time now.
+    /// The time now, since the mock's start.
     pub(super) fn now(&self) -> Instant {
-        Instant::START.after(self.clock.now().since(self.began))
+        self.dial.now()
     }
 
-    /// The date now, for headers that tell dates.
+    /// The date now, by the mock's own clock: what it says in dates agrees with how its time passes.
     pub(super) fn wall(&self) -> Wall {
-        self.clock.wall()
+        self.dial.wall()
+    }
+
+    /// The clock itself.
+    pub(super) fn dial(&self) -> &Dial {
+        &self.dial
     }
 
     /// Waits on purpose.
     pub(super) async fn pause(&self, length: Duration) {
-        let mut sleep = self.clock.sleep_until(self.clock.now().after(length));
+        let mut sleep = self.dial.sleep_until(self.dial.now().after(length));
         let waiting = self.keep_waiting();
         poll_fn(|context| {
             waiting.place.take();

@@ -18,13 +18,13 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// How a raw client saw a connection end.
 #[derive(Debug, PartialEq, Eq)]
-enum End {
+pub(super) enum End {
     Fin,
     Rst,
 }
 
 /// Reads to the end of the connection.
-async fn read_out(stream: &mut TcpStream) -> (String, End) {
+pub(super) async fn read_out(stream: &mut TcpStream) -> (String, End) {
     let mut bytes = Vec::new();
     let end = tokio::time::timeout(PATIENCE, async {
         loop {
@@ -42,14 +42,14 @@ async fn read_out(stream: &mut TcpStream) -> (String, End) {
 }
 
 /// Sends bytes on a connection of their own and reads to its end.
-async fn raw(mock: &Mock, bytes: &str) -> (String, End) {
+pub(super) async fn raw(mock: &Mock, bytes: &str) -> (String, End) {
     let mut stream = TcpStream::connect(mock.address()).await.unwrap();
     stream.write_all(bytes.as_bytes()).await.unwrap();
     read_out(&mut stream).await
 }
 
 /// One request that asks to close, one answer.
-async fn ask(mock: &Mock, method: &str, path: &str, body: &str) -> String {
+pub(super) async fn ask(mock: &Mock, method: &str, path: &str, body: &str) -> String {
     let length = body.len();
     let request = format!(
         "{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
@@ -59,25 +59,25 @@ async fn ask(mock: &Mock, method: &str, path: &str, body: &str) -> String {
     answer
 }
 
-fn status(answer: &str) -> u16 {
+pub(super) fn status(answer: &str) -> u16 {
     answer
         .get(9..12)
         .and_then(|status| status.parse().ok())
         .unwrap_or_else(|| panic!("no status: {answer:?}"))
 }
 
-fn header<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
+pub(super) fn header<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
     let head = answer.split("\r\n\r\n").next()?;
     head.lines()
         .find_map(|line| line.split_once(": ").filter(|(key, _)| *key == name))
         .map(|(_, value)| value)
 }
 
-fn body(answer: &str) -> &str {
+pub(super) fn body(answer: &str) -> &str {
     answer.split_once("\r\n\r\n").map_or("", |(_, body)| body)
 }
 
-fn json(answer: &str) -> Value {
+pub(super) fn json(answer: &str) -> Value {
     serde_json::from_str(body(answer)).unwrap_or_else(|error| panic!("{error}: {answer}"))
 }
 

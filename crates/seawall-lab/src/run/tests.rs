@@ -1,5 +1,5 @@
 use super::*;
-use crate::findings::{Attempt, Effect};
+use crate::findings::Attempt;
 use crate::scenario::{Got, Run, StepSeen};
 use expect_test::{Expect, expect};
 use std::fmt::Write as _;
