@@ -275,7 +275,8 @@ padded with spaces. `apply then ACTION` is on the wire what ACTION is; the work 
 ## What clients make of them
 
 A number under curl is its exit code. A status with a size is an answer that the client took for whole: look where that
-is wrong. The two hangs ended by a limit that the client was given; without one, curl and Python wait for ever.
+is wrong. What is silent (`hang`, `stall`) ended by a limit that the client was given; without one, curl and Python wait for
+ever. Names under Python and Node are those of the exception or of its code.
 
 | script | curl 7.88 | Python 3.11 `http.client` | Node 20 `http` | Node 20 `fetch` |
 |---|---|---|---|---|
