@@ -1,4 +1,4 @@
-//! Azure, groq and github, live: the library calls the mock that speaks as they do, and a clock is cranked between.
+//! Every provider that a mock speaks as, live: the library calls the mock that speaks as they do, and a clock is cranked between.
 //!
 //! What can go wrong: the table that knows a provider's words is right, and nobody gets to it: the host is not
 //! recognised, the path is joined to another place, the key travels under another name, a header is read in another
@@ -104,6 +104,17 @@ const GITHUB_STATED: Place = place(
     "POST",
     "/repos/o/r/issues",
 );
+
+const OPENAI: Place = place(Dialect::OpenAi, Known::ByPath, "/v1", "POST", CHAT);
+const ANTHROPIC: Place = place(Dialect::Anthropic, Known::ByPath, "/v1", "POST", "/messages");
+const GEMINI: Place = place(
+    Dialect::Gemini,
+    Known::ByPath,
+    "/v1beta/models",
+    "POST",
+    "/m:generateContent",
+);
+const STRIPE: Place = place(Dialect::Stripe, Known::ByPath, "/v1", "POST", "/payment_intents");
 
 /// A mock, and an upstream that calls it.
 struct Scene {
@@ -234,7 +245,13 @@ fn throttles() -> Vec<(Place, String, u64)> {
         "header.x-ratelimit-remaining=4990 header.x-ratelimit-reset={}",
         START_SECS + 3_000
     );
-    let mut rows = Vec::new();
+    let mut rows = vec![
+        (OPENAI, "429 retry-after=20".to_owned(), 20_000),
+        (ANTHROPIC, "429 retry-after=30".to_owned(), 30_000),
+        (GEMINI, "429 retry-after-ms=1500".to_owned(), 1_500),
+        // In its body alone, where its own library does not look.
+        (GEMINI, "429 retry-in=17s".to_owned(), 17_000),
+    ];
     for azure in [AZURE_BY_HOST, AZURE_BY_PATH, AZURE_STATED] {
         rows.push((azure, "429 retry-after=6".to_owned(), 6_000));
         rows.push((azure, "429 retry-after-ms=1500".to_owned(), 1_500));
@@ -326,12 +343,74 @@ async fn what_no_wait_mends_is_refused_at_the_first_answer() {
         (&[GITHUB_BY_HOST, GITHUB_STATED], "401", "denied"),
         (&[GITHUB_BY_HOST], "404", "refused"),
         (&[GITHUB_BY_HOST], "422", "refused"),
+        (&[OPENAI], "429 code=insufficient_quota", "quota-spent"),
+        (&[OPENAI], "400 code=context_length_exceeded", "context-too-long"),
+        (&[OPENAI, ANTHROPIC], "401", "denied"),
+        (&[ANTHROPIC], "400 code=billing_error", "quota-spent"),
+        (
+            &[GEMINI],
+            "429 code=GenerateRequestsPerDayPerProject",
+            "quota-spent",
+        ),
+        (&[GEMINI], "400", "refused"),
+        (&[STRIPE], "402", "refused"),
+        // The answer of a keyed request is kept, and would come again.
+        (&[STRIPE], "500", "told-not-to"),
     ] {
         for place in places {
             let scene = Scene::new(*place, step).await;
             let told = scene.call(scene.asked()).await;
             assert_eq!(reason(&told), expected, "{place:?} {step}");
             assert_eq!((scene.sends(), scene.clock.now()), (1, Instant::START), "{step}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_passes_is_tried_again() {
+    // Breaks when a status that one provider alone has, or a lock that it names, is a refusal like any other.
+    for (place, step) in [
+        (ANTHROPIC, "529"),
+        (OPENAI, "503"),
+        (GEMINI, "503"),
+        (STRIPE, "409"),
+        (STRIPE, "429 code=lock_timeout"),
+    ] {
+        let scene = Scene::new(place, &format!("{step}, 200")).await;
+        let told = scene.call(scene.asked()).await;
+        assert_eq!(
+            (reason(&told), scene.sends()),
+            ("succeeded", 2),
+            "{place:?} {step}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_stream_is_whole_by_its_dialects_end_alone() {
+    // Breaks when a dialect's last word is not the one that the reader of streams looks for, or is not missed.
+    let responses = place(Dialect::OpenAi, Known::ByPath, "/v1", "POST", "/responses");
+    let gemini = Place {
+        path: "/m:streamGenerateContent?alt=sse",
+        ..GEMINI
+    };
+    for place in [OPENAI, responses, ANTHROPIC, gemini, AZURE_BY_PATH, GROQ_STATED] {
+        for (first, sends) in [
+            ("200", 1),
+            ("stream events=3", 1),
+            ("stream events=3 then=no-done", 2),
+            ("stream events=3 then=cut", 2),
+            ("stream events=3 then=error", 2),
+        ] {
+            let scene = Scene::new(place, &format!("{first}, 200")).await;
+            let body =
+                r#"{"model":"m","stream":true,"input":"hi","messages":[{"role":"user","content":"hi"}]}"#;
+            let told = scene.call(Call::post_json(place.path, body)).await;
+            assert_eq!(
+                (reason(&told), scene.sends()),
+                ("succeeded", sends),
+                "{place:?} {first}: {told:?}"
+            );
         }
     }
 }
