@@ -49,7 +49,7 @@ impl Cooldown {
 
     /// The server throttled an attempt that began at `began`, and did not say for how long.
     pub(crate) fn silent(&mut self, now: Instant, began: Instant, backoff: &Backoff) -> Cooled {
-        if self.silent > 0 && began < self.counted_at {
+        if self.silent > 0 && began <= self.counted_at {
             return Cooled::Not;
         }
         self.silent = self.silent.saturating_add(1);

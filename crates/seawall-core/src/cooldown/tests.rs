@@ -24,6 +24,17 @@ fn what_was_in_flight_together_is_throttled_once() {
 }
 
 #[test]
+fn what_began_in_the_moment_that_a_throttle_was_counted_in_is_no_later_attempt() {
+    // Breaks where a server answers without time passing, as on a cranked clock: twenty calls made at once would be
+    // twenty throttles in a row, and all of them would wait out the cap together.
+    let backoff = Policy::preset(Preset::Default).call.backoff();
+    let mut cooldown = Cooldown::default();
+    for _ in 0..20 {
+        assert_eq!(cooldown.silent(at(7), at(7), &backoff), Cooled::Not);
+    }
+}
+
+#[test]
 fn each_further_silent_throttle_doubles_up_to_the_cap_and_an_answer_ends_the_row() {
     let backoff = Policy::preset(Preset::Default).call.backoff();
     let mut cooldown = Cooldown::default();

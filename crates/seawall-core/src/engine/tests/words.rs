@@ -107,6 +107,7 @@ fn three_silent_throttles_in_a_row_cool_and_an_answer_between_begins_anew() {
         let permit = desk.sent(call);
         desk.settle(permit, report);
         assert_eq!(desk.engine.load(gate).not_before > desk.now, cools);
+        desk.pass(ms(1));
     }
 }
 
