@@ -33,9 +33,9 @@ def check(function):
 
 
 class Mock:
-    """A mock with these routes; with a dialect, all of its routes speak it."""
+    """A mock with these routes; with a dialect, all of its routes speak it, and have `more` in their tables."""
 
-    def __init__(self, *routes, dialect=None):
+    def __init__(self, *routes, dialect=None, more=""):
         self.file = None
         command = [sys.argv[1], "mock", "-q", "--listen", "127.0.0.1:0"]
         if dialect is None:
@@ -45,7 +45,7 @@ class Mock:
             self.file = tempfile.NamedTemporaryFile("w", suffix=".toml")
             for route in routes:
                 match, script = route.split(" = ", 1)
-                self.file.write(f"[[route]]\nmatch = '{match}'\nscript = '{script}'\ndialect = '{dialect}'\n")
+                self.file.write(f"[[route]]\nmatch = '{match}'\nscript = '{script}'\ndialect = '{dialect}'\n{more}\n")
             self.file.flush()
             command.append(self.file.name)
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -342,6 +342,17 @@ def stripe_pays_with_one_key_for_all_attempts():
         equal([attempt["status"] for attempt in attempts], [503, 503, 200])
         keys = {attempt["key"] for attempt in attempts}
         assert len(keys) == 1 and None not in keys, keys
+
+
+@check
+def stripe_pays_once_though_the_answer_was_lost():
+    keeps = "resource = 'payments'\nidempotency = { header = 'Idempotency-Key', ttl = '24h' }"
+    with Mock("POST /v1/payment_intents = apply then reset, 200", dialect="stripe", more=keeps) as mock:
+        client = mock.stripe(max_network_retries=2)
+        payment = client.v1.payment_intents.create(params=PAYMENT)
+        equal(len(mock.attempts()), 2)
+        kept = client.v1.payment_intents.list().data
+        equal([(one.id, one.amount, one.status) for one in kept], [(payment.id, 500, "succeeded")])
 
 
 @check

@@ -131,17 +131,14 @@ pub(super) fn azure_error(status: u16, message: &str, told: Told<'_>) -> Answer 
         let seconds = ms.div_ceil(1_000);
         error["message"] = json!(format!("{message}. Please retry after {seconds} seconds."));
     }
-    match (status, code.as_str()) {
-        (400, "content_filter") => {
-            error["type"] = Value::Null;
-            error["param"] = json!("prompt");
-            error["status"] = json!(400);
-            error["innererror"] = json!({
-                "code": "ResponsibleAIPolicyViolation",
-                "content_filter_result": filter_results(Filtered::Violence),
-            });
-        }
-        _ => {}
+    if (status, code.as_str()) == (400, "content_filter") {
+        error["type"] = Value::Null;
+        error["param"] = json!("prompt");
+        error["status"] = json!(400);
+        error["innererror"] = json!({
+            "code": "ResponsibleAIPolicyViolation",
+            "content_filter_result": filter_results(Filtered::Violence),
+        });
     }
     Answer::json(status, &json!({ "error": error }))
 }

@@ -44,6 +44,12 @@ const KINDS_OF_CODES: [(&str, &str); 7] = [
     ("idempotency_key_in_use", "idempotency_error"),
     ("lock_timeout", "invalid_request_error"),
 ];
+/// What a mock that keeps keys and objects has to say, in Stripe's words.
+const WORDS: [(&str, &str); 3] = [
+    ("key-in-flight", "idempotency_key_in_use"),
+    ("key-reused", "idempotency_error"),
+    ("resource-missing", "resource_missing"),
+];
 /// Words that are a type and no code.
 const TYPES: [&str; 4] = [
     "api_error",
@@ -94,8 +100,12 @@ pub(super) fn object_after(ask: &Ask<'_>, id: &str, before: Map<String, Value>) 
 /// An error; a `code` may be one of Stripe's types as well.
 pub(super) fn error(status: u16, message: &str, ask: &Ask<'_>, told: Told<'_>) -> Answer {
     let known = ERRORS.iter().find(|(of, _, _)| *of == status);
-    let by_code = KINDS_OF_CODES.iter().find(|(code, _)| Some(*code) == told.code);
-    let (kind, code) = match (told.code, by_code, known) {
+    let word = told.code.map(|code| {
+        let own = WORDS.iter().find(|(word, _)| *word == code);
+        own.map_or(code, |(_, stripes)| *stripes)
+    });
+    let by_code = KINDS_OF_CODES.iter().find(|(code, _)| Some(*code) == word);
+    let (kind, code) = match (word, by_code, known) {
         (Some(word), _, _) if TYPES.contains(&word) => (word, None),
         (Some(word), Some((_, kind)), _) => (*kind, Some(word)),
         (Some(word), None, Some((_, kind, _))) => (*kind, Some(word)),

@@ -121,6 +121,20 @@ fn each_status_and_each_code_has_its_providers_name() {
             "/error/type",
             "idempotency_error",
         ),
+        // What the mock itself says of keys and objects: the engine takes the first for a lock.
+        (
+            Stripe,
+            "409 code=key-in-flight",
+            "/error/code",
+            "idempotency_key_in_use",
+        ),
+        (Stripe, "422 code=key-reused", "/error/type", "idempotency_error"),
+        (
+            Stripe,
+            "404 code=resource-missing",
+            "/error/code",
+            "resource_missing",
+        ),
         (Stripe, "429", "/error/code", "rate_limit"),
         (Stripe, "429 code=lock_timeout", "/error/code", "lock_timeout"),
         (Stripe, "500", "/error/type", "api_error"),

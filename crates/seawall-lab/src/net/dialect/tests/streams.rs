@@ -244,7 +244,7 @@ fn the_usage_of_a_stream_is_that_of_what_was_said() {
                     .filter_map(|data| serde_json::from_str::<Value>(&data).ok());
                 events
                     .filter_map(|event| event.pointer(member).and_then(Value::as_u64))
-                    .last()
+                    .next_back()
             };
             assert_eq!(numbers(usage), Some(text::tokens(&said)), "{target} {count:?}");
             assert_eq!(
