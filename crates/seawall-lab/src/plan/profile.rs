@@ -111,6 +111,14 @@ impl Profile {
             Self::Steady | Self::Flaky | Self::RateLimited | Self::Storm => Weather::Clear,
         }
     }
+
+    /// When [`Profile::weather`] changes next, so that who listens knows when to look again; never for all but an outage.
+    pub fn weather_turns(self, now: Instant) -> Instant {
+        match self {
+            Self::Outage => weather::outage_turns(now),
+            Self::Steady | Self::Flaky | Self::RateLimited | Self::Storm => Instant::NEVER,
+        }
+    }
 }
 
 impl FromStr for Profile {

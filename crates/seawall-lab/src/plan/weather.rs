@@ -55,6 +55,15 @@ pub(super) fn outage(now: Instant) -> Weather {
     }
 }
 
+/// When an outage's weather changes next.
+pub(super) fn outage_turns(now: Instant) -> Instant {
+    let of_minute = now.as_nanos() % EVERY.as_nanos();
+    let minute = now.before(Duration::from_nanos(of_minute));
+    let mut edges = (0..=TURNS).map(|turn| minute.after(BEGINS).after(TURN.times(turn)));
+    let next = edges.find(|edge| *edge > now);
+    next.unwrap_or_else(|| minute.after(EVERY).after(BEGINS))
+}
+
 /// What somebody meets in a storm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Storm {

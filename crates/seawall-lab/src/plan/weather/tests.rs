@@ -26,6 +26,23 @@ fn an_outage_is_a_third_of_each_minute_to_the_nanosecond() {
 }
 
 #[test]
+fn the_weather_turns_exactly_when_it_is_said_to() {
+    // Could break by a nanosecond, and a listener would close late, or look again at once for ever.
+    let mut now = Instant::START;
+    let mut turns = Vec::new();
+    for _ in 0..10 {
+        let next = outage_turns(now);
+        assert!(next > now);
+        let last = next.before(Duration::from_nanos(1));
+        assert_eq!((outage(last), outage_turns(last)), (outage(now), next));
+        assert_ne!(outage(next), outage(now));
+        turns.push(next.since(Instant::START).as_secs());
+        now = next;
+    }
+    assert_eq!(turns, [10, 15, 20, 25, 30, 70, 75, 80, 85, 90]);
+}
+
+#[test]
 fn a_storm_is_as_slow_as_it_is_crowded() {
     // Could break by one at the last place, or if the attempt itself were not counted.
     let slow = |in_flight| storm(ms(60), in_flight);
