@@ -267,6 +267,24 @@ async fn tokens_are_charged_before_the_work() {
 }
 
 #[tokio::test]
+async fn what_a_limit_refuses_does_no_work() {
+    // Could break if work were done before the limit was asked: a client that was told 429 would have paid.
+    let rule = Rule {
+        limit: Some(eight()),
+        resource: Some("payments".to_owned()),
+        ..Rule::parse("POST /v1/payments = 200").unwrap()
+    };
+    let lab = Lab::new(rule).await;
+    let mut met = Vec::new();
+    for _ in 0..3 {
+        met.push(status(&ask(&lab.mock, "POST", "/v1/payments", "{}").await));
+    }
+    assert_eq!(met[1..], [429, 429]);
+    let kept = ask(&lab.mock, "GET", "/__seawall/resources/payments", "").await;
+    assert_eq!(json(&kept)["count"], 1, "{kept}");
+}
+
+#[tokio::test]
 async fn a_reset_fills_every_bucket() {
     // Could break if only scripts began anew.
     let lab = Lab::of("GET /x = 200", eight()).await;
