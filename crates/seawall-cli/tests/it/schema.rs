@@ -72,6 +72,11 @@ fn a_mock_file_with_a_wrong_name_type_or_word_fails_its_schema_too() {
         "[[route]]\nmatch = \"GET /x\"\nlatency = { uniform = [\"2s\"] }",
         "[[route]]\nmatch = \"GET /x\"\ndialect = \"klingon\"",
         "[[route]]\nmatch = \"GET /x\"\nstate = \"cookie:x\"",
+        "[[route]]\nmatch = \"GET /x\"\nresource = \"my payments\"",
+        "[[route]]\nmatch = \"GET /x\"\nidempotency = true",
+        "[[route]]\nmatch = \"GET /x\"\nidempotency = { key = \"x\" }",
+        "[[route]]\nmatch = \"GET /x\"\nidempotency = { scope = \"account\" }",
+        "[[route]]\nmatch = \"GET /x\"\nidempotency = { required = 1 }",
     ] {
         MockFile::parse("mock.toml", file).expect_err(file);
         assert!(!schema.is_valid(&json(file)), "{file}");

@@ -511,6 +511,29 @@ fn a_full_store_says_so_and_forgets_nothing_before_its_time() {
 }
 
 #[test]
+fn what_is_replaced_removed_or_over_gives_its_room_back() {
+    // Could break by a count that only grows: a long run would end with a 500 and an empty store.
+    let mut desk = Desk::new("POST /v1/payments = 200");
+    let put = |size: usize| {
+        format!(
+            "PUT /v1/payments/p key=k{size} {{\"note\":\"{}\"}}",
+            "x".repeat(size)
+        )
+    };
+    let mut held = Vec::new();
+    for size in [10, 1_000, 10] {
+        let _changed = desk.ask(&put(size));
+        desk.pass(DEFAULT_KEY_TTL);
+        // A look lets go of the key and its answer.
+        let _seen = desk.ask("GET /v1/payments");
+        held.push(desk.store.bytes());
+    }
+    assert_eq!((held[1] - held[0], held[2]), (990, held[0]));
+    assert!(desk.ask("DELETE /v1/payments/p").starts_with("done"));
+    assert_eq!((desk.store.bytes(), desk.store.keys()), (0, 0));
+}
+
+#[test]
 fn a_reset_begins_anew_and_an_old_ticket_ends_nothing_new() {
     // Could break by an attempt from before the reset that lets a repeat in beside a newer first attempt.
     let mut desk = Desk::new("POST /v1/payments = 200");
