@@ -53,17 +53,20 @@ pub enum Suite {
     Ends,
     /// The unit tests of the batch crate.
     Batch,
+    /// The tests of the lab, over sockets too.
+    Lab,
     /// Every order of a few callers.
     Loom,
 }
 
 impl Suite {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Core,
         Self::Live,
         Self::LiveIt,
         Self::Ends,
         Self::Batch,
+        Self::Lab,
         Self::Loom,
     ];
 
@@ -75,6 +78,7 @@ impl Suite {
             Self::LiveIt => "live-it",
             Self::Ends => "e2e",
             Self::Batch => "batch",
+            Self::Lab => "lab",
             Self::Loom => "loom",
         }
     }
@@ -102,6 +106,7 @@ impl Suite {
             Self::LiveIt => ("", &["-p", "seawall", "--test", "it"]),
             Self::Ends => ("", &["-p", "e2e", "--test", "it"]),
             Self::Batch => ("", &["-p", "seawall-batch", "--lib"]),
+            Self::Lab => ("", &["-p", "seawall-lab", "--features", "net", "--lib"]),
             Self::Loom => ("loom", &["--release", "--test", "scenes"]),
         }
     }

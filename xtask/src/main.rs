@@ -12,7 +12,7 @@ const USAGE: &str = "usage:
   cargo xtask docs                 write the generated pages under docs/reference
   cargo xtask console --bin PATH   run the ```console blocks of README.md and docs/ with that seawall
   cargo xtask faults [SUITE...]    break a copy of the build on purpose, in every way of xtask/faults.toml, and see that
-                                   a test notices; SUITE is core, live, live-it, e2e, batch or loom
+                                   a test notices; SUITE is core, live, live-it, e2e, batch, lab or loom
 ";
 
 /// What the arguments ask for.
