@@ -57,7 +57,7 @@ const ROUTE_LATER: [&str; 0] = [];
 const IDEMPOTENCY_KEYS: [&str; 4] = ["header", "ttl", "scope", "required"];
 
 /// What a mock file says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MockFile {
     /// Where to listen, `ADDRESS:PORT`.
     pub listen: Option<String>,

@@ -16,14 +16,16 @@ mod pace;
 mod score;
 mod socket;
 mod throttle;
+mod verify;
 mod work;
 
 pub mod blocking;
 
 pub use dial::ClockState;
-pub use journal::{Attempt, CALL_HEADER, Hint, Journal, ShouldRetry};
+pub use journal::{Attempt, CALL_HEADER, Journal};
 pub use live::{ClockError, RouteError};
 pub(crate) use pace::moment;
+pub use verify::VerifyError;
 
 use crate::error::ScriptError;
 use crate::file::MockFile;

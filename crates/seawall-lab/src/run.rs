@@ -11,7 +11,6 @@
 mod client;
 mod mock;
 mod process;
-mod seen;
 mod stage;
 mod steps;
 

@@ -49,6 +49,8 @@ pub use judge::{Check, Passed, State, Verdict, judge};
 pub use place::{Place, ScenarioErrors, Written};
 pub use read::DEFAULT_ENDLESS;
 pub use report::{Came, Colour, Entry, Report};
+#[cfg(feature = "net")]
+pub(crate) use report::{checks, failures};
 pub use step::{Body, Capture, JsonBody, JsonPath, PolicyAt, SENDS_MAX, Send, Sends, Step, Template};
 
 use crate::file::MockFile;

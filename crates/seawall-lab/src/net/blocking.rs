@@ -17,7 +17,9 @@
 //! What can go wrong: a mock on a thread of its own outlives its test, or ends on another thread than the one whose panic
 //! should print the journal. So dropping it stops the thread and waits for it, and it is the handle that prints.
 
-use super::{Attempt, ClockError, ClockState, Journal, MockError, MockOptions, RouteError, Shared};
+use super::{
+    Attempt, ClockError, ClockState, Journal, MockError, MockOptions, RouteError, Shared, VerifyError,
+};
 use crate::error::ScriptError;
 use crate::plan::Rule;
 use seawall_core::time::{Duration, Instant};
@@ -121,6 +123,15 @@ impl Mock {
     /// The text is no pattern.
     pub fn attempts(&self, pattern: &str) -> Result<Vec<Attempt>, ScriptError> {
         self.shared.attempts(pattern)
+    }
+
+    /// Whether what came is what was expected; see [`Mock::verify`](super::Mock::verify).
+    ///
+    /// # Errors
+    /// Something did not come as expected; or the text expects nothing that can be.
+    pub fn verify(&self, expectations: &str) -> Result<(), VerifyError> {
+        let (shared, text) = (Arc::clone(&self.shared), expectations.to_owned());
+        self.ask(async move { shared.verify(&text).await })
     }
 
     /// Begins every script again and empties the journal.

@@ -14,6 +14,7 @@ mod resources;
 mod routes;
 mod stranger;
 mod tables;
+mod verify;
 
 use super::Shared;
 use super::dialect::{Answer, refusal};
@@ -33,12 +34,17 @@ const BODY_BYTES_MAX: usize = 512 * 1024;
 const RESOURCES: &str = "resources/";
 
 /// What there is: a name, the methods that it takes, what it does.
-const ENDPOINTS: [(&str, &[Verb], &str); 6] = [
+const ENDPOINTS: [(&str, &[Verb], &str); 7] = [
     ("", &[Verb::Get], "this list"),
     (
         "journal",
         &[Verb::Get],
         "every attempt so far; ?since=NUMBER, ?route=METHOD PATH, ?format=jsonl",
+    ),
+    (
+        "verify",
+        &[Verb::Get, Verb::Post],
+        "what must have come, as in a scenario's [expect]: attempts, same_key, resources, never, …; 417 where it did not",
     ),
     (
         "reset",
@@ -124,7 +130,9 @@ async fn respond(shared: &Shared, request: &Request, body: &[u8]) -> Result<Answ
     };
     let query = |known: &[&str]| Query::read(request.query(), known);
     match (name, verb) {
-        ("journal", _) => journal::tell(shared, &query(&["since", "route", "format"])?),
+        ("journal", _) => journal::tell(shared, &query(&["since", "route", "format"])?).await,
+        ("verify", Verb::Post) => verify::judge(shared, &query(&["format"])?, text()?).await,
+        ("verify", _) => verify::judge_query(shared, request.query()).await,
         ("resources", _) => {
             query(&[])?;
             Ok(resources::tell(shared))

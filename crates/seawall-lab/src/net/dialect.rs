@@ -396,6 +396,7 @@ fn phrase(status: u16) -> &'static str {
         408 => "Request Timeout",
         409 => "Conflict",
         413 => "Content Too Large",
+        417 => "Expectation Failed",
         421 => "Misdirected Request",
         422 => "Unprocessable Content",
         425 => "Too Early",

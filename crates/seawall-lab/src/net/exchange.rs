@@ -6,11 +6,11 @@
 
 use super::Shared;
 use super::dialect::{self, Answer, Ask};
-use super::journal::{Attempt, CALL_HEADER, Heard, Outcome, ShouldRetry, kept};
+use super::journal::{Attempt, CALL_HEADER, Heard, Outcome, kept};
 use super::score::{self, Good, Performer, Score};
 use super::throttle::{self, Limited};
 use super::work::{self, Worked};
-use crate::findings::Fingerprint;
+use crate::findings::{Fingerprint, Word};
 use crate::plan::{Answers, Dialect, Entry, Reach, Rule, Seat, State, StateFull, Ticket, Turn, Wanted};
 use seawall_core::time::Instant;
 use std::borrow::Cow;
@@ -104,7 +104,7 @@ impl<'s> Exchange<'s> {
     pub(super) fn decide(&mut self, request: &Request, body: &[u8], performer: Performer) -> Score {
         self.outcome.body = (!body.is_empty()).then(|| Fingerprint::of(body));
         let score = self.decided(request, body, performer);
-        self.outcome.heard = Heard::by(&score.answer, self.shared.pace.wall());
+        self.outcome.heard = Heard::of(&score.answer, request.path(), self.shared.pace.wall());
         score
     }
 
@@ -315,7 +315,7 @@ pub(super) fn unread(connection: u64, on_connection: u64, at: Instant) -> Attemp
         work: None,
         object: None,
         hint: None,
-        should_retry: ShouldRetry::Unsaid,
+        word: Word::None,
         at,
         answered: None,
         ended: None,

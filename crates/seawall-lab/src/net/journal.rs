@@ -6,9 +6,8 @@ mod heard;
 mod timeline;
 
 pub(super) use heard::Heard;
-pub use heard::{Hint, ShouldRetry};
 
-use crate::findings::Fingerprint;
+use crate::findings::{Fingerprint, Hint, Word};
 use seawall_core::time::{Duration, Instant};
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -69,7 +68,7 @@ pub struct Attempt {
     /// What the answer said about waiting.
     pub hint: Option<Hint>,
     /// What the answer said about sending it again.
-    pub should_retry: ShouldRetry,
+    pub word: Word,
     /// When the head was read.
     pub at: Instant,
     /// When the first byte of the answer was sent.
@@ -125,7 +124,7 @@ impl Outcome {
         attempt.object = self.object;
         if attempt.status.is_some() {
             attempt.hint = self.heard.hint;
-            attempt.should_retry = self.heard.should_retry;
+            attempt.word = self.heard.word;
         }
     }
 }

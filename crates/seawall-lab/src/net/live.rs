@@ -17,6 +17,8 @@ const TURNS: u32 = 64;
 /// How long, in real time, one turn of the clock waits altogether for attempts that are on their way (a body that is still
 /// being sent, a reset that lets its bytes arrive) before it goes on without them.
 const SETTLE_MAX: Duration = Duration::from_millis(500);
+/// How long whoever asks about attempts waits for those that are on their way, in real time.
+const NOTED_MAX: Duration = Duration::from_millis(100);
 /// How long it looks away at a time.
 const GLANCE: Duration = Duration::from_millis(1);
 
@@ -208,6 +210,12 @@ impl Shared {
             Turned::Nobody => Err(ClockError::NobodyWaits),
             Turned::Runs => Err(ClockError::Runs),
         }
+    }
+
+    /// Waits a moment for attempts whose last bytes are out and whose end is not in the journal yet: whoever asks about
+    /// an answer has it before the mock has noted that it was sent.
+    pub(super) async fn settled(&self) {
+        self.settle(&mut { NOTED_MAX }).await;
     }
 
     /// Waits until whoever was woken has done its work and every attempt is kept waiting on purpose again, or has ended.

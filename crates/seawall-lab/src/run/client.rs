@@ -2,7 +2,7 @@
 
 use super::mock::{MockPlan, folder};
 use super::process::{self, Ended};
-use super::{Halt, RunError, seen};
+use super::{Halt, RunError};
 use crate::findings::Timing;
 use crate::net::{Mock, moment};
 use crate::scenario::{Client, Evidence, Run, Scenario, URL_PLACE};
@@ -42,10 +42,8 @@ pub(super) async fn run(
             () = moment(QUIET_MAX) => {}
         }
         runs.push(Run {
-            log: seen::log(&mock, plan, Timing::Real),
-            resources: seen::resources(&mock, plan),
-            steps: Vec::new(),
             client: Some(client),
+            ..mock.seen(Timing::Real)
         });
         mock.stop().await;
     }

@@ -3,6 +3,7 @@
 use super::{RunError, seed_of_run};
 use crate::file::{FILE_BYTES_MAX, MockFile};
 use crate::net::{DEFAULT_LISTEN, Mock, MockOptions};
+use crate::passage::Passage;
 use crate::plan::Rule;
 use crate::scenario::{MockAt, Scenario, Written};
 use std::borrow::Cow;
@@ -21,7 +22,7 @@ impl<'s> MockPlan<'s> {
     pub(super) fn of(scenario: &'s Scenario, seed: Option<u64>) -> Result<Self, RunError> {
         let file = match &scenario.mock {
             MockAt::Inline(file) => Cow::Borrowed(&**file),
-            MockAt::Path(path) => Cow::Owned(read(scenario, path)?),
+            MockAt::Path(path) => Cow::Owned(turned_by_itself(scenario, path, read(scenario, path)?)?),
         };
         for resource in &scenario.expect.resources {
             let (name, _) = &resource.value;
@@ -34,14 +35,6 @@ impl<'s> MockPlan<'s> {
         }
         let seed = seed.or(scenario.seed).or(file.seed).unwrap_or(0);
         Ok(Self { file, seed })
-    }
-
-    /// The route by which an attempt is answered.
-    pub(super) fn rule(&self, method: &str, path: &str) -> Option<&Rule> {
-        self.file
-            .rules
-            .iter()
-            .find(|rule| rule.pattern.matches(method, path))
     }
 
     /// The seed of the `run`-th run, counted from 0.
@@ -88,4 +81,19 @@ fn read(scenario: &Scenario, path: &Written<String>) -> Result<MockFile, RunErro
         scenario.finding(&path.at, message)
     })?;
     Ok(MockFile::parse(&shown, &text)?)
+}
+
+/// Refuses a mock whose time stands still until somebody turns it: in a scenario nobody does.
+fn turned_by_itself(
+    scenario: &Scenario,
+    path: &Written<String>,
+    file: MockFile,
+) -> Result<MockFile, RunError> {
+    match file.passage {
+        Some(Passage::Stands) => {
+            let message = "this mock's clock is turned by hand (`clock = \"manual\"`), and in a scenario nobody turns it";
+            Err(scenario.finding(&path.at, message).into())
+        }
+        Some(Passage::Runs(_)) | None => Ok(file),
+    }
 }

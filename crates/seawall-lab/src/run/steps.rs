@@ -5,7 +5,6 @@
 
 use super::RunError;
 use super::mock::MockPlan;
-use super::seen;
 use super::stage::{Act, Stage, Stuck};
 use crate::findings::Timing;
 use crate::net::CALL_HEADER;
@@ -54,10 +53,8 @@ pub(super) async fn run(scenario: &Scenario, steps: &[Step], plan: &MockPlan<'_>
     let Troupe { stage, .. } = troupe;
     stage.mock.quiet().await;
     Ok(Run {
-        log: seen::log(&stage.mock, plan, Timing::Virtual),
-        resources: seen::resources(&stage.mock, plan),
         steps: seen,
-        client: None,
+        ..stage.mock.seen(Timing::Virtual)
     })
 }
 

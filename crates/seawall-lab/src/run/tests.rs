@@ -43,9 +43,12 @@ fn shown_attempt(attempt: &Attempt) -> String {
     let left = attempt
         .client_left
         .map_or(String::new(), |left| format!(", left at {left}"));
+    let told = attempt.hint.as_ref().map_or(String::new(), |hint| {
+        format!(", told {} {}", hint.source, hint.wait)
+    });
     let call = attempt.call.as_deref().unwrap_or("?");
     format!(
-        "{} {call} {} {}: {met}{left}",
+        "{} {call} {} {}: {met}{told}{left}",
         attempt.at, attempt.method, attempt.path
     )
 }
@@ -73,9 +76,9 @@ fn a_wait_that_the_server_asked_for_takes_no_real_time_and_is_exact() {
         send = "GET /v1/models"
         "#,
         expect![[r#"
-            0s 1.1 GET /v1/models: 429
-            5s 1.1 GET /v1/models: 429
-            55s 1.1 GET /v1/models: 429
+            0s 1.1 GET /v1/models: 429, told retry-after 5s
+            5s 1.1 GET /v1/models: 429, told retry-after 50s
+            55s 1.1 GET /v1/models: 429, told retry-after 50s
             1m45s 1.1 GET /v1/models: 200
             step 1: 200, succeeded, 4 attempts, 0s to 1m45s
         "#]],
@@ -220,7 +223,7 @@ fn steps_of_one_policy_share_an_upstream_and_its_cool_downs() {
         times = 2
         "#,
         expect![[r#"
-            0s 1.1 GET /v1/models: 429
+            0s 1.1 GET /v1/models: 429, told retry-after 5s
             5s 2.1 GET /v1/models: 200
             5s 2.2 GET /v1/models: 200
             5s 2.3 GET /v1/models: 200
@@ -297,6 +300,23 @@ fn what_only_shows_when_it_is_run_is_told_with_its_place() {
         let error = run(&scenario, &RunOptions::default()).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
+}
+
+#[test]
+fn a_mock_that_waits_for_a_hand_is_refused_where_no_hand_is() {
+    // Could break if such a file were taken as it is: time would stand still, and the run with it.
+    let folder = std::env::temp_dir().join(format!("seawall-by-hand-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("mock.toml"), "clock = \"manual\"\n").unwrap();
+    let file = folder.join("test.toml").display().to_string();
+    let text = "mock = \"mock.toml\"\n[[step]]\nsend = \"GET /x\"\n";
+    let scenario = Scenario::parse(&file, text).unwrap();
+    let error = run(&scenario, &RunOptions::default()).unwrap_err().to_string();
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(
+        error.contains("test.toml:1:1: this mock's clock is turned by hand"),
+        "{error}"
+    );
 }
 
 #[test]

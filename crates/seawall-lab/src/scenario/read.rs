@@ -22,6 +22,19 @@ const ERRORS_MAX: usize = 50;
 /// The keys of a scenario file.
 pub(super) const TOP_KEYS: [&str; 6] = ["name", "seed", "mock", "step", "client", "expect"];
 
+/// The keys of `[expect]` that a mock can answer to by itself.
+#[cfg(feature = "net")]
+pub(crate) const ALONE_KEYS: [&str; 8] = [
+    "attempts",
+    "same_key",
+    "same_body",
+    "resources",
+    "waits",
+    "never",
+    "schedule",
+    "observe",
+];
+
 type Value<'a> = Spanned<DeValue<'a>>;
 type Key<'a> = Spanned<DeString<'a>>;
 
@@ -32,6 +45,24 @@ impl Scenario {
     /// All that cannot be right, in the order of the file; of mistakes in TOML itself the first, and of a mock's tables
     /// the first.
     pub fn parse(file: &str, text: &str) -> Result<Self, ScenarioErrors> {
+        Self::read_by(file, text, |reader, table| reader.scenario(table))
+    }
+
+    /// Reads expectations that stand alone, for a mock that runs: the keys of `[expect]` that a mock can answer to by
+    /// itself, below that head or without it. What they are expected of has no steps.
+    ///
+    /// # Errors
+    /// As [`Scenario::parse`]; also where nothing is expected.
+    #[cfg(feature = "net")]
+    pub(crate) fn expectations(name: &str, text: &str) -> Result<Self, ScenarioErrors> {
+        Self::read_by(name, text, |reader, table| reader.bare_expectations(table))
+    }
+
+    fn read_by(
+        file: &str,
+        text: &str,
+        read: impl FnOnce(&Reader<'_>, &DeTable<'_>) -> Option<Self>,
+    ) -> Result<Self, ScenarioErrors> {
         let source = Source {
             name: Some(file),
             text,
@@ -49,7 +80,7 @@ impl Scenario {
             ScenarioErrors(vec![source.error(span, message)])
         })?;
         let reader = Reader::new(source);
-        let scenario = reader.scenario(document.get_ref());
+        let scenario = read(&reader, document.get_ref());
         let mut faults = reader.faults.into_inner();
         faults.sort_by_key(|(at, _)| *at);
         match scenario {
@@ -126,6 +157,31 @@ impl<'a> Reader<'a> {
         })
     }
 
+    #[cfg(feature = "net")]
+    fn bare_expectations(&self, table: &DeTable<'_>) -> Option<Scenario> {
+        let table = match table.get("expect") {
+            Some(value) if table.len() == 1 => {
+                self.table("expect", value, "[expect] with attempts, never, …")?
+            }
+            Some(_) | None => table,
+        };
+        self.keys(table, &ALONE_KEYS, "what a mock can be asked");
+        if table.is_empty() {
+            let error = self.error(0..0, "nothing is expected");
+            return self
+                .fault(error.expecting("attempts = { \"/v1/payments\" = 2 }, never = [\"overlap\"], …"));
+        }
+        Some(Scenario {
+            name: stem(self.source.name.unwrap_or_default()),
+            seed: None,
+            mock: MockAt::Inline(Box::default()),
+            work: Work::Steps(Vec::new()),
+            expect: self.expect_in(table, None)?,
+            file: self.source.name.unwrap_or_default().into(),
+            text: self.source.text.into(),
+        })
+    }
+
     fn mock(&self, table: &DeTable<'_>) -> Option<MockAt> {
         let right = "[[mock.route]] with match and script, or mock = \"mocks/pay.toml\"";
         let Some((key, value)) = table.get_key_value("mock") else {
@@ -140,6 +196,10 @@ impl<'a> Reader<'a> {
                 if let Some((key, _)) = tables.get_key_value("listen") {
                     let message = "a scenario's mock listens on a port of its own choice";
                     self.fault::<()>(self.error(key.span(), message).expecting("no `listen` here"));
+                }
+                if let Some((key, _)) = tables.get_key_value("clock") {
+                    let message = "nobody turns the clock of a scenario's mock by hand";
+                    self.fault::<()>(self.error(key.span(), message).expecting("no `clock` here"));
                 }
                 match MockFile::read(self.source, tables, "a mock") {
                     Ok(file) => Some(MockAt::Inline(Box::new(file))),

@@ -67,6 +67,18 @@ struct Tally {
     not_observable: usize,
 }
 
+/// What does not fit, as a text of lines that each end; nothing where all holds and could be judged.
+#[cfg(feature = "net")]
+pub(crate) fn failures(scenario: &Scenario, verdict: &Verdict) -> String {
+    text::findings(scenario, verdict, Colour::Plain)
+}
+
+/// Every expectation and what became of it, as in [`Report::json`].
+#[cfg(feature = "net")]
+pub(crate) fn checks(verdict: &Verdict) -> serde_json::Value {
+    verdict.checks.iter().map(json::check).collect()
+}
+
 impl Entry {
     /// Whether it passed. What could not be read or run did not.
     pub fn passed(&self) -> Passed {

@@ -3,14 +3,15 @@
 use super::query::Query;
 use super::{ms, null_or};
 use crate::error::shown;
+use crate::findings::{Hint, Word};
 use crate::net::Shared;
 use crate::net::dialect::{Answer, refusal};
-use crate::net::journal::{Attempt, Hint, Journal, ShouldRetry};
+use crate::net::journal::{Attempt, Journal};
 use seawall_core::time::Instant;
 use serde_json::{Value, json};
 
 /// What came in.
-pub(super) fn tell(shared: &Shared, query: &Query) -> Result<Answer, Answer> {
+pub(super) async fn tell(shared: &Shared, query: &Query) -> Result<Answer, Answer> {
     let since = match query.get("since") {
         None => 0,
         Some(text) => text.parse().map_err(|_| {
@@ -26,6 +27,7 @@ pub(super) fn tell(shared: &Shared, query: &Query) -> Result<Answer, Answer> {
             return Err(refusal(400, &message));
         }
     };
+    shared.settled().await;
     // Copied first: attempts must not wait while a long journal is printed.
     let mut journal = shared.log().journal_since(since);
     if let Some(route) = query.get("route") {
@@ -81,10 +83,10 @@ fn entry(attempt: &Attempt) -> Value {
         "object": attempt.object,
         "retry_count": attempt.retry_count,
         "hint": null_or(attempt.hint.as_ref().map(hint)),
-        "should_retry": match attempt.should_retry {
-            ShouldRetry::Unsaid => Value::Null,
-            ShouldRetry::Yes => Value::Bool(true),
-            ShouldRetry::No => Value::Bool(false),
+        "should_retry": match attempt.word {
+            Word::None => Value::Null,
+            Word::Again => Value::Bool(true),
+            Word::NotAgain => Value::Bool(false),
         },
         "at_ms": at(attempt.at),
         "answered_ms": attempt.answered.map(at),

@@ -10,6 +10,15 @@ pub(super) struct Query(Vec<(String, String)>);
 impl Query {
     /// Reads `name=value&name=value`. A name that is not `known`, or that comes twice, is refused: it would do nothing.
     pub(super) fn read(text: &str, known: &[&str]) -> Result<Self, Answer> {
+        let pairs = Self::pairs(text)?;
+        match pairs.iter().find(|(name, _)| !known.contains(&name.as_str())) {
+            Some((name, _)) => Err(refusal(400, &unknown(name, known))),
+            None => Ok(Self(pairs)),
+        }
+    }
+
+    /// The same with whatever names there are.
+    pub(super) fn pairs(text: &str) -> Result<Vec<(String, String)>, Answer> {
         let mut pairs: Vec<(String, String)> = Vec::new();
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -17,16 +26,13 @@ impl Query {
                 let message = format!("`{}` is not percent-encoded UTF-8", shown(pair));
                 return Err(refusal(400, &message));
             };
-            if !known.contains(&name.as_str()) {
-                return Err(refusal(400, &unknown(&name, known)));
-            }
             if pairs.iter().any(|(seen, _)| *seen == name) {
-                let message = format!("the parameter `{name}` comes twice");
+                let message = format!("the parameter `{}` comes twice", shown(&name));
                 return Err(refusal(400, &message));
             }
             pairs.push((name, value));
         }
-        Ok(Self(pairs))
+        Ok(pairs)
     }
 
     /// The value of this name.

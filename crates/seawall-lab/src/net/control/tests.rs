@@ -94,8 +94,8 @@ async fn a_slip_is_told_with_what_was_meant_and_changes_nothing() {
         said.push_str(&refused(&mock, method, path, body).await);
     }
     expect![[r#"
-        404: the control plane has no such thing; it has journal, reset, resources, routes, clock, and /__seawall/ says what each does; did you mean /__seawall/reset?
-        404: the control plane has no such thing; it has journal, reset, resources, routes, clock, and /__seawall/ says what each does; did you mean /__seawall/journal?
+        404: the control plane has no such thing; it has journal, verify, reset, resources, routes, clock, and /__seawall/ says what each does; did you mean /__seawall/reset?
+        404: the control plane has no such thing; it has journal, verify, reset, resources, routes, clock, and /__seawall/ says what each does; did you mean /__seawall/journal?
         400: there is no parameter `rout`; this takes route, state; did you mean `route`?
         400: state is a value of one route: say ?route=METHOD PATH too
         404: no route is `GET /y`; there are GET /x

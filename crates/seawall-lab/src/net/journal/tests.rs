@@ -1,4 +1,5 @@
 use super::*;
+use crate::findings::Hint;
 use crate::net::exchange::unread;
 use crate::net::{Mock, blocking};
 use expect_test::expect;
@@ -22,7 +23,7 @@ fn attempt(number: u64, at: u64, path: &str) -> Attempt {
 fn a_time_line_tells_what_came_when_and_what_it_met() {
     // Could break if a gap were counted from another path's attempt, or if a client that left looked like an answer.
     let hint = Hint {
-        source: "retry-after",
+        source: "retry-after".into(),
         text: "1".to_owned(),
         wait: Duration::from_secs(1),
     };

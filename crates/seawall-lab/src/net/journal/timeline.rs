@@ -1,6 +1,7 @@
 //! A journal as people read it: one line an attempt.
 
-use super::{Attempt, Hint, Journal};
+use super::{Attempt, Journal};
+use crate::findings::Hint;
 use seawall_core::time::{Duration, Instant};
 use std::collections::BTreeMap;
 use std::fmt;

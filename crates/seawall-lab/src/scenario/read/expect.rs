@@ -51,6 +51,11 @@ impl Reader<'_> {
         let table = self.table("expect", value, "[expect] with attempts, never, …")?;
         self.keys(table, &EXPECT_KEYS, "[expect]");
         self.answerable(table, work);
+        self.expect_in(table, work)
+    }
+
+    /// Reads a table whose keys are known to be right.
+    pub(super) fn expect_in(&self, table: &DeTable<'_>, work: Option<&Work>) -> Option<Expect> {
         let attempts = self.attempts(table);
         let same_key = self.at(table, "same_key", |key, value| self.flag(key, value));
         let same_body = self.at(table, "same_body", |key, value| self.flag(key, value));

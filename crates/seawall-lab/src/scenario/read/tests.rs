@@ -302,6 +302,7 @@ fn who_calls_and_what_is_called_is_said_once() {
             "name = \"x\"\nmock = 5\n[[step]]\nsend = \"GET /x\"\n[client]\nrun = \"x\"\n",
             "mock = \"\"\nstep = []\n",
             &format!("mock.listen = \"127.0.0.1:9\"\n{STEP}"),
+            &format!("mock.clock = \"manual\"\n{STEP}"),
         ],
         expect![[r#"
             pay.toml:1:1: this scenario has no mock
@@ -335,6 +336,11 @@ fn who_calls_and_what_is_called_is_said_once() {
             1 | mock.listen = "127.0.0.1:9"
               |      ^^^^^^
               = expected no `listen` here
+
+            pay.toml:1:6: nobody turns the clock of a scenario's mock by hand
+            1 | mock.clock = "manual"
+              |      ^^^^^
+              = expected no `clock` here
         "#]],
     );
 }

@@ -43,7 +43,7 @@ fn entry(entry: &Entry) -> Value {
     })
 }
 
-fn check(check: &Check) -> Value {
+pub(super) fn check(check: &Check) -> Value {
     json!({
         "what": check.what,
         "line": check.at.as_ref().map(|at| at.line),

@@ -45,7 +45,7 @@ pub(super) fn entry(entry: &Entry, colour: Colour) -> String {
     }
 }
 
-fn findings(scenario: &Scenario, verdict: &Verdict, colour: Colour) -> String {
+pub(super) fn findings(scenario: &Scenario, verdict: &Verdict, colour: Colour) -> String {
     let (mut text, mut shown) = (String::new(), Vec::new());
     for check in &verdict.checks {
         let sign = match (check.state(), verdict.lets_pass(check)) {
