@@ -1,4 +1,4 @@
-//! `seawall schema config|script`: JSON Schemas, so that editors complete keys and underline mistakes.
+//! `seawall schema config|script|scenario`: JSON Schemas, so that editors complete keys and underline mistakes.
 
 use crate::failure::Failure;
 use clap::ValueEnum;
@@ -10,15 +10,18 @@ Examples:
     seawall schema config > seawall.schema.json
   For mock files:
     seawall schema script > mock.schema.json
+  For scenarios:
+    seawall schema scenario > scenario.schema.json
 
-A schema knows names, types and words. What one key says about another only `seawall check` and `seawall mock` tell.";
+A schema knows names, types and words. What one key says about another only `seawall check`,
+`seawall mock` and `seawall test` tell.";
 
 /// Whose schema.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Which files.
-    #[arg(value_name = "config|script", value_enum)]
+    #[arg(value_name = "config|script|scenario", value_enum)]
     of: Kind,
 }
 
@@ -28,12 +31,15 @@ enum Kind {
     Config,
     /// Mock files.
     Script,
+    /// Scenario files.
+    Scenario,
 }
 
 /// Prints it.
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let schema = match args.of {
         Kind::Config => format!("{:#}", seawall::config::schema()),
+        Kind::Scenario => format!("{:#}", seawall_lab::scenario::schema()),
         Kind::Script => seawall_lab::file::SCHEMA.trim_end().to_owned(),
     };
     crate::print(&schema)?;

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Without features the crate is pure: [`script`] is the grammar, [`file`](mod@file) the mock file, [`plan`] decides what the
-//! n-th attempt at a route meets. Feature `net` adds `net`, which puts that on real sockets.
+//! n-th attempt at a route meets, [`scenario`] the scenario file, its verdict and its reports, and [`findings`] the rules
+//! that look at what a server saw. Feature `net` adds `net`, which puts a plan on real sockets.
 
 pub mod error;
 pub mod file;

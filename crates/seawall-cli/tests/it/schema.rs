@@ -4,6 +4,7 @@ use crate::{seawall_in, text};
 use seawall::config::keys::{Key, Takes};
 use seawall::config::{Config, keys};
 use seawall_lab::file::MockFile;
+use seawall_lab::scenario::Scenario;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -80,6 +81,48 @@ fn a_mock_file_with_a_wrong_name_type_or_word_fails_its_schema_too() {
     ] {
         MockFile::parse("mock.toml", file).expect_err(file);
         assert!(!schema.is_valid(&json(file)), "{file}");
+    }
+}
+
+#[test]
+fn a_scenario_that_is_read_is_taken_by_its_schema_and_a_wrong_one_is_not() {
+    let schema = schema("scenario");
+    let mut files = blocks("docs/guide/scenarios.md");
+    files.extend(blocks("docs/reference/scenario-file.md"));
+    assert!(files.len() >= 4);
+    for file in files {
+        Scenario::parse("scenario.toml", &file).unwrap_or_else(|errors| panic!("{errors}"));
+        let fault = schema.validate(&json(&file)).err().map(|error| error.to_string());
+        assert_eq!(fault, None, "{file}");
+    }
+    let step = "mock = \"m.toml\"\n[[step]]\nsend = \"GET /x\"\n";
+    let client = "mock = \"m.toml\"\nclient = { run = \"x\" }\n";
+    assert!(schema.is_valid(&json(step)) && schema.is_valid(&json(client)));
+    for file in [
+        "mock = \"m.toml\"".to_owned(),
+        format!("{step}[client]\nrun = \"x\""),
+        "[[step]]\nsend = \"GET /x\"".to_owned(),
+        step.replace("\"m.toml\"", "{ listen = \"127.0.0.1:9\" }"),
+        step.replace("\"m.toml\"", "{ route = [{ match = \"GET x\" }] }"),
+        step.replace("GET /x", "get /x"),
+        format!("{step}polcy = \"writes\""),
+        format!("{step}policy = \"write\""),
+        format!("{step}body = \"a\"\njson = 1"),
+        format!("{step}times = 0"),
+        format!("{step}capture = {{ id = \"id\" }}"),
+        format!("{step}expect = {{ status = \"2x\" }}"),
+        format!("{step}expect = {{ attempts = \"2..3\" }}"),
+        format!("{step}expect = {{ elapsed = \"4s\" }}"),
+        format!("{client}[expect]\nnever = [\"overlaps\"]"),
+        format!("{client}[expect]\nnever = [{{ over = 3 }}]"),
+        format!("{client}[expect]\nsame_key = false"),
+        format!("{client}[expect]\nexit = \"zero\""),
+        format!("{client}[expect]\nschedule = {{ base = 1 }}"),
+        client.replace("\"x\"", "[]"),
+        client.replace("\"x\"", "\"x\", runs = 0"),
+    ] {
+        Scenario::parse("scenario.toml", &file).expect_err(&file);
+        assert!(!schema.is_valid(&json(&file)), "{file}");
     }
 }
 

@@ -12,7 +12,7 @@ use super::{FILE_BYTES_MAX, MockAt, Place, Scenario, ScenarioErrors, Work, Writt
 use crate::error::{ScriptError, Source, shown};
 use crate::file::{self, MockFile};
 use seawall_core::time::Duration;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
@@ -117,6 +117,8 @@ impl Scenario {
 pub(super) struct Reader<'a> {
     source: Source<'a>,
     line_starts: Vec<usize>,
+    /// The last place that was asked for, as byte and column: the next one is seldom far.
+    last: Cell<(usize, usize)>,
     faults: RefCell<Vec<(usize, ScriptError)>>,
 }
 
@@ -126,6 +128,7 @@ impl<'a> Reader<'a> {
         Self {
             source,
             line_starts: std::iter::once(0).chain(ends).collect(),
+            last: Cell::new((0, 1)),
             faults: RefCell::default(),
         }
     }
@@ -233,7 +236,14 @@ impl<'a> Reader<'a> {
     }
 
     fn error(&self, span: Range<usize>, message: impl Into<String>) -> ScriptError {
+        // Looking for a line takes time, and this one will not be told.
+        let span = if self.is_full() { 0..0 } else { span };
         self.source.error(span, message)
+    }
+
+    /// Whether as many errors are told as ever are.
+    fn is_full(&self) -> bool {
+        self.faults.borrow().len() >= ERRORS_MAX
     }
 
     /// Tells a fault; reads as nothing.
@@ -243,21 +253,22 @@ impl<'a> Reader<'a> {
             .get(error.line() - 1)
             .copied()
             .unwrap_or_default();
-        let mut faults = self.faults.borrow_mut();
-        if faults.len() < ERRORS_MAX {
-            faults.push((line + error.column(), error));
+        if !self.is_full() {
+            self.faults.borrow_mut().push((line + error.column(), error));
         }
         None
     }
 
     fn place(&self, span: Range<usize>) -> Place {
         let line = self.line_starts.partition_point(|start| *start <= span.start);
-        let start = self.line_starts[line - 1];
-        let column = self
-            .source
-            .text
-            .get(start..span.start)
-            .map_or(1, |before| before.chars().count() + 1);
+        let (mut from, mut column) = (self.line_starts[line - 1], 1);
+        let (last, last_column) = self.last.get();
+        if (from..=span.start).contains(&last) {
+            (from, column) = (last, last_column);
+        }
+        let between = self.source.text.get(from..span.start);
+        column += between.map_or(0, |between| between.chars().count());
+        self.last.set((span.start, column));
         Place { line, column, span }
     }
 
@@ -277,6 +288,9 @@ impl<'a> Reader<'a> {
             .keys()
             .filter(|key| !known.contains(&key.get_ref().as_ref()))
         {
+            if self.is_full() {
+                return;
+            }
             let name = key.get_ref().as_ref();
             let message = format!("{what} has no key `{}`", shown(name));
             self.fault::<()>(self.error(key.span(), message).expecting_one_of(name, known));
@@ -379,6 +393,9 @@ impl<'a> Reader<'a> {
         span: Range<usize>,
         read: impl Fn(Source<'_>, Range<usize>) -> Result<T, ScriptError>,
     ) -> Option<T> {
+        if self.is_full() {
+            return None;
+        }
         let read = match file::unquoted(self.source, text, span.clone()) {
             Some(inner) => read(self.source, inner),
             None => {

@@ -70,9 +70,10 @@ impl Reader<'_> {
                 );
             }
         }
+        let end = kept.last().map_or(0, |range| range.end);
         let mut kept = kept.into_iter().peekable();
-        let mut alone = String::with_capacity(text.len());
-        for (at, sign) in text.char_indices() {
+        let mut alone = String::with_capacity(end);
+        for (at, sign) in text[..end].char_indices() {
             while kept.peek().is_some_and(|range| range.end <= at) {
                 kept.next();
             }
