@@ -323,6 +323,9 @@ impl<'a> Reader<'a> {
         if let Some((_, found)) = known.iter().find(|(word, _)| *word == text) {
             return Some(*found);
         }
+        if self.is_full() {
+            return None;
+        }
         let words: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
         let message = format!("{what} cannot be `{}`", shown(text));
         self.fault(self.error(span, message).expecting_one_of(text, &words))
