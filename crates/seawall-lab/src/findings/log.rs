@@ -29,6 +29,9 @@ const BREAKING: [&str; 18] = [
     "no-done",
 ];
 
+/// Methods that are not idempotent.
+const WRITES: [&str; 2] = ["POST", "PATCH"];
+
 /// Every attempt that a server saw in one run, in the order in which they came.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
@@ -165,6 +168,11 @@ impl Attempt {
                 wait: hint.wait,
             }
         });
+    }
+
+    /// Whether it would do something a second time if it were sent a second time (RFC 9110 9.2.2), or its client thinks so.
+    pub fn writes(&self) -> bool {
+        self.key.is_some() || WRITES.contains(&self.method.as_str())
     }
 
     /// What the client met.

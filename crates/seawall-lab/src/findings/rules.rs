@@ -1,4 +1,10 @@
-//! The rules that one call can break by itself: each looks at one pair of attempts after the other.
+//! The rules that one call can break by itself: each looks at one attempt of a call after the other.
+//!
+//! What can go wrong: a rule that finds what was right sends people to a sound line of their client, and is switched off;
+//! one that says "held" of a history in which it could not have been broken hides that the script never came to the
+//! point. So each rule answers one of three things of a call, gives a real clock its slack, and lets pass what a right
+//! client may do: one more attempt after a 401 (a token was renewed), after a 409 (a lock may be gone), after a 403 that
+//! told a wait (it was a limit).
 
 use super::calls::{CallSeen, Likeness};
 use super::growth;
@@ -11,9 +17,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The most findings of one rule: three calls show what thirty would.
 const FINDINGS_MAX: usize = 3;
-/// Methods that do something a second time when they are sent a second time (RFC 9110 9.2.2).
-const WRITES: [&str; 2] = ["POST", "PATCH"];
-
 /// One run, as the rules look at it.
 #[derive(Clone, Debug)]
 pub struct RunSeen<'a> {
@@ -362,8 +365,7 @@ fn new_key<'a>(scene: &Scene<'a>, call: &'a CallSeen) -> Look {
     let mut attempts = call.of(&scene.log.attempts);
     let first = attempts.next().expect("a call has its first attempt");
     let keyed = |attempt: &Attempt| attempt.key.is_some();
-    let writes = keyed(first) || WRITES.contains(&first.method.as_str());
-    if call.places.len() < 2 || !writes || !call.of(&scene.log.attempts).any(keyed) {
+    if call.places.len() < 2 || !first.writes() || !call.of(&scene.log.attempts).any(keyed) {
         return Look::Unseen;
     }
     let other = scene.pairs(call).find(|(_, (_, next))| next.key != first.key);

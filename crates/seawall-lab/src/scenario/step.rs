@@ -109,3 +109,6 @@ pub struct Capture {
     /// Where it is written.
     pub at: Place,
 }
+
+#[cfg(test)]
+mod tests;

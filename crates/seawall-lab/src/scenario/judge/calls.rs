@@ -1,12 +1,9 @@
 //! What is expected of calls: their keys, their waits and their time.
 
 use super::{Check, Court, broken, not_observable};
-use crate::findings::{CallSeen, Finding, Proof, RunSeen, TimeLine, Timing, rounded};
+use crate::findings::{Attempt, CallSeen, Finding, Proof, RunSeen, TimeLine, Timing, rounded};
 use crate::scenario::{Elapsed, LengthRange, Place, Run, Sends, StepSeen, Work, Written, bounds};
 use seawall_core::time::Duration;
-
-/// Methods that do something a second time when they are sent a second time.
-const WRITES: [&str; 2] = ["POST", "PATCH"];
 
 impl Court<'_> {
     pub(super) fn same_key(&self, at: &Place) -> Check {
@@ -14,10 +11,7 @@ impl Court<'_> {
         for (number, _, seen) in self.seen() {
             let attempts = &seen.log.attempts;
             for call in &seen.calls {
-                let writes_here = call
-                    .of(attempts)
-                    .any(|attempt| attempt.key.is_some() || WRITES.contains(&attempt.method.as_str()));
-                if !writes_here {
+                if !call.of(attempts).any(Attempt::writes) {
                     continue;
                 }
                 writes += 1;
