@@ -192,7 +192,15 @@ pub(crate) fn nearest<'k>(given: &str, known: &[&'k str]) -> Option<&'k str> {
     }
     known
         .iter()
-        .map(|word| (edits(&given, &word.chars().collect::<Vec<_>>()), *word))
+        .map(|word| {
+            (
+                edits(
+                    &given,
+                    &word.chars().flat_map(char::to_lowercase).collect::<Vec<_>>(),
+                ),
+                *word,
+            )
+        })
         .filter(|(edits, word)| *edits <= (given.len().min(word.chars().count()) / 3).max(1))
         .min_by_key(|(edits, _)| *edits)
         .map(|(_, word)| word)

@@ -3,12 +3,13 @@ use super::*;
 #[test]
 fn a_slip_of_the_finger_finds_its_word_and_a_stranger_finds_none() {
     // Could break if a swap counted twice, or if any word were near enough to anything.
-    let known = ["reset", "close", "hang", "truncate", "stream"];
+    let known = ["reset", "close", "hang", "truncate", "stream", "GET"];
     for (given, meant) in [
         ("rest", Some("reset")),
         ("rseet", Some("reset")),
         ("Close", Some("close")),
         ("hnag", Some("hang")),
+        ("get", Some("GET")),
         ("trunkate", Some("truncate")),
         ("banana", None),
         ("", None),

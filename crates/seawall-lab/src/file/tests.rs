@@ -122,7 +122,7 @@ fn a_mistake_inside_a_script_is_pointed_at_in_the_file() {
               = expected a comma before the next step, or key=value
             mock.toml:2:10: `get` is no method; methods are in capitals
             2 | match = "get /x"
-              |          ^^^
+              |          ^^^ did you mean `GET`?
               = expected `METHOD PATH`, as in `POST /v1/payments` or `* /v1/*`
             mock.toml:2:10: a route has no path
             2 | match = "GET"

@@ -3,7 +3,8 @@
 //! What can go wrong: with full jitter one wait of 3 ms is as likely as any, and four waits may shrink by chance; so a
 //! single call proves nothing but the plainest cases. Growth is judged on the means of eight calls or more, jitter on
 //! eight waits that stand at the same place; with fewer, it is not observable. A busy machine makes waits longer, never
-//! shorter: the longest quarter of the waits is not asked whether they are alike.
+//! shorter: the longest quarter of the waits is not asked whether they are alike, and the shortest wait of all, up to
+//! 50 ms, is taken for the machine's own part of each.
 //!
 //! Only waits of the client's own choice count: what a server asked for is the server's. Waits are judged from the end
 //! of an answer to the next attempt.
@@ -109,7 +110,12 @@ pub(super) fn no_backoff(promised: Option<Backoff>, runs: &[RunSeen<'_>]) -> Vec
         return vec![unseen(Rule::NoBackoff, why)];
     }
     let mean = |place: usize| mean(long.iter().map(|one| one.waits[place].length));
-    let (first, later) = (mean(0), mean(LATER));
+    // What the machine adds to every wait would make the first look longer than it was chosen.
+    let machine = match timing {
+        Timing::Virtual => Duration::ZERO,
+        Timing::Real => all.iter().copied().min().unwrap_or_default().min(IMMEDIATE_MAX),
+    };
+    let (first, later) = (mean(0).minus(machine), mean(LATER).minus(machine));
     let growth = growth_per_mille(promised);
     let least = Duration::from_nanos(share(first, growth));
     match later >= least {

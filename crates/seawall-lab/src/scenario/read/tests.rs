@@ -392,7 +392,7 @@ fn a_step_that_cannot_be_sent_is_pointed_at() {
         expect![[r#"
             pay.toml:3:9: `get` is no method; methods are in capitals
             3 | send = "get /x"
-              |         ^^^
+              |         ^^^ did you mean `GET`?
               = expected send = "POST /v1/payments"
             pay.toml:5:13: `http://a/b` is no path; a step is sent to the scenario's mock
             5 | send = "GET http://a/b"
@@ -534,7 +534,7 @@ fn an_expectation_that_says_nothing_is_told() {
               = expected 3, "2..=3", "2.." or "..=4"
             pay.toml:5:28: `post` is no method; methods are in capitals
             5 | attempts = { "/x" = "..", "post /y" = 1, "/z?a" = 1 }
-              |                            ^^^^
+              |                            ^^^^ did you mean `POST`?
               = expected `METHOD PATH`, as in `POST /v1/payments` or `* /v1/*`
             pay.toml:5:43: a pattern has no query; every query matches
             5 | attempts = { "/x" = "..", "post /y" = 1, "/z?a" = 1 }
