@@ -124,6 +124,7 @@ impl<'s> Exchange<'s> {
         };
         let (rule, name) = plan.rule(place);
         let (rule, name) = (rule.clone(), name.clone());
+        self.note_key(&rule, request);
         let now = self.shared.pace.now();
         let limited = Limited::of(&rule, path);
         let mut ask = Ask {
@@ -195,7 +196,7 @@ impl<'s> Exchange<'s> {
         let mut score = match worked {
             None => self.compose(&turn, limited.dialect, &ask, performer, Good::Dialect),
             Some(worked) => {
-                self.note(&rule, request, &worked);
+                self.note(&worked);
                 self.ticket = worked.ticket;
                 ask.number = worked.number;
                 self.compose(&turn, limited.dialect, &ask, performer, Good::Of(&worked.answer))
@@ -213,14 +214,16 @@ impl<'s> Exchange<'s> {
         Score::whole(answer)
     }
 
-    fn note(&mut self, rule: &Rule, request: &Request, worked: &Worked) {
+    /// Before anything is decided: a key counts for whoever looks at the journal also where no work is done.
+    fn note_key(&mut self, rule: &Rule, request: &Request) {
+        let keys = rule.idempotency.as_ref();
+        let key = keys.and_then(|keys| request.header(&keys.header));
+        self.outcome.key = key.map(kept);
+    }
+
+    fn note(&mut self, worked: &Worked) {
         self.outcome.work = Some(worked.word);
         self.outcome.object.clone_from(&worked.object);
-        let key = rule
-            .idempotency
-            .as_ref()
-            .and_then(|keys| request.header(&keys.header));
-        self.outcome.key = key.map(kept);
     }
 
     fn compose(

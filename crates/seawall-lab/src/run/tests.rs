@@ -1,5 +1,5 @@
 use super::*;
-use crate::findings::Attempt;
+use crate::findings::{Attempt, Effect};
 use crate::scenario::{Got, Run, StepSeen};
 use expect_test::{Expect, expect};
 use std::fmt::Write as _;
@@ -47,8 +47,18 @@ fn shown_attempt(attempt: &Attempt) -> String {
         format!(", told {} {}", hint.source, hint.wait)
     });
     let call = attempt.call.as_deref().unwrap_or("?");
+    let key = attempt
+        .key
+        .as_deref()
+        .map_or(String::new(), |key| format!(", key {key}"));
+    let effect = match attempt.effect {
+        Effect::Unknown => "",
+        Effect::None => ", nothing done",
+        Effect::Done => ", done",
+        Effect::Replayed => ", replayed",
+    };
     format!(
-        "{} {call} {} {}: {met}{told}{left}",
+        "{} {call} {} {}: {met}{told}{left}{key}{effect}",
         attempt.at, attempt.method, attempt.path
     )
 }
@@ -187,12 +197,12 @@ fn a_write_keeps_the_one_key_that_was_made_for_its_call() {
         times = 2
         "#,
         expect![[r#"
-            0s 1.1 POST /v1/payments: 503
-            339ms 1.1 POST /v1/payments: no answer
-            339ms 1.1 POST /v1/payments: 200
-            339ms 2.1 GET /v1/payments/payments_1: 200
-            339ms 3.1 POST /v1/payments: 200
-            339ms 3.2 POST /v1/payments: 200
+            0s 1.1 POST /v1/payments: 503, key c3a44c5cb7ee1819404ba8181a8ab0a9, nothing done
+            339ms 1.1 POST /v1/payments: no answer, key c3a44c5cb7ee1819404ba8181a8ab0a9, done
+            339ms 1.1 POST /v1/payments: 200, key c3a44c5cb7ee1819404ba8181a8ab0a9, replayed
+            339ms 2.1 GET /v1/payments/payments_1: 200, nothing done
+            339ms 3.1 POST /v1/payments: 200, key mine, done
+            339ms 3.2 POST /v1/payments: 200, key mine, replayed
             2 payments
             step 1: 200, succeeded, 2 attempts, 0s to 339ms
             step 2: 200, succeeded, 1 attempts, 339ms to 339ms
