@@ -9,6 +9,7 @@ fn every_example_passes_with_any_seed() {
     // An example that fails, or passes by its seed alone, teaches the wrong thing.
     for words in [
         &["examples/scenarios"][..],
+        &["examples/cases"],
         &["examples/scenarios", "--repeat", "5", "--seed", "77"],
     ] {
         let output = seawall_in(&root(), &[&["test", "--jobs", "8"], words].concat());
