@@ -15,6 +15,7 @@
 pub mod error;
 pub mod file;
 pub mod findings;
+pub mod listener;
 #[cfg(feature = "net")]
 pub mod net;
 pub mod passage;

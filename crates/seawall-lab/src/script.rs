@@ -15,6 +15,7 @@
 //! the bracket that closes it (`json={"ok":true}`).
 
 mod lex;
+pub mod listener;
 mod parse;
 mod print;
 
@@ -110,9 +111,9 @@ pub enum End {
     Stop,
 }
 
-/// One step of a script.
+/// One step of a script; `A` is what its actions are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct Step<A = Action> {
     /// How many attempts it holds for; `None` where the script does not say.
     pub count: Option<NonZeroU32>,
     /// When it begins, counted from the first attempt of the script's position.
@@ -120,7 +121,7 @@ pub struct Step {
     /// How long it holds.
     pub length: Option<Duration>,
     /// What it does.
-    pub action: Action,
+    pub action: A,
 }
 
 /// What one attempt meets.

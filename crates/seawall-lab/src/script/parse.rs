@@ -29,11 +29,23 @@ const FRAMING_HEADERS: [&str; 4] = [
 ];
 
 /// The steps, the end, and where each action stood.
-pub(super) type Parsed = (Vec<Step>, End, Vec<Range<usize>>);
+pub(super) type Parsed<A = Action> = (Vec<Step<A>>, End, Vec<Range<usize>>);
 
 /// Reads a whole script.
 pub(super) fn script(source: Source<'_>, span: Range<usize>) -> Result<Parsed, ScriptError> {
-    let mut parser = Parser::new(source, span)?;
+    steps(source, span, ACTION_EXPECTED, |parser| {
+        parser.action(Nesting::Outer)
+    })
+}
+
+/// Reads steps whose actions `read` knows; `expected` says what may begin one.
+pub(super) fn steps<A>(
+    source: Source<'_>,
+    span: Range<usize>,
+    expected: &'static str,
+    read: fn(&mut Parser<'_>) -> Result<A, ScriptError>,
+) -> Result<Parsed<A>, ScriptError> {
+    let mut parser = Parser::new(source, span, expected)?;
     let (mut steps, mut spans) = (Vec::new(), Vec::new());
     loop {
         if let Some(stop) = parser.word_if("stop") {
@@ -45,7 +57,7 @@ pub(super) fn script(source: Source<'_>, span: Range<usize>) -> Result<Parsed, S
                 Some(_) => Err(source.error(stop, "`stop` stands at the end of a script")),
             };
         }
-        let step = parser.step(&mut spans)?;
+        let step = parser.step(&mut spans, read)?;
         if let Some(earlier) = last_at(&steps).filter(|earlier| step.at.is_some_and(|at| at < *earlier)) {
             let span = spans.pop().expect("a parsed step has a place");
             let message = format!("this step begins before the one at {earlier}; steps stand in time order");
@@ -65,7 +77,7 @@ pub(super) fn script(source: Source<'_>, span: Range<usize>) -> Result<Parsed, S
 
 /// Reads one action and nothing else.
 pub(super) fn action(source: Source<'_>, span: Range<usize>) -> Result<Action, ScriptError> {
-    let mut parser = Parser::new(source, span)?;
+    let mut parser = Parser::new(source, span, ACTION_EXPECTED)?;
     let action = parser.action(Nesting::Outer)?;
     match parser.next() {
         None => Ok(action),
@@ -73,7 +85,7 @@ pub(super) fn action(source: Source<'_>, span: Range<usize>) -> Result<Action, S
     }
 }
 
-fn last_at(steps: &[Step]) -> Option<Duration> {
+fn last_at<A>(steps: &[Step<A>]) -> Option<Duration> {
     steps.iter().rev().find_map(|step| step.at)
 }
 
@@ -83,15 +95,18 @@ enum Nesting {
     AfterApply,
 }
 
-struct Parser<'a> {
-    source: Source<'a>,
+/// The pieces of a script that are still to be read.
+pub(super) struct Parser<'a> {
+    pub(super) source: Source<'a>,
     tokens: std::iter::Peekable<std::vec::IntoIter<Token<'a>>>,
+    // What may begin an action, for errors.
+    expected: &'static str,
     // Where the text ends: the place of what is missing.
     end: usize,
 }
 
 impl<'a> Parser<'a> {
-    fn new(source: Source<'a>, span: Range<usize>) -> Result<Self, ScriptError> {
+    fn new(source: Source<'a>, span: Range<usize>, expected: &'static str) -> Result<Self, ScriptError> {
         if span.len() > SCRIPT_BYTES_MAX {
             let message = format!(
                 "the script is {} bytes long; the most is {SCRIPT_BYTES_MAX}",
@@ -103,11 +118,16 @@ impl<'a> Parser<'a> {
         Ok(Self {
             source,
             tokens: tokens(source, span)?.into_iter().peekable(),
+            expected,
             end,
         })
     }
 
-    fn step(&mut self, spans: &mut Vec<Range<usize>>) -> Result<Step, ScriptError> {
+    fn step<A>(
+        &mut self,
+        spans: &mut Vec<Range<usize>>,
+        read: fn(&mut Parser<'_>) -> Result<A, ScriptError>,
+    ) -> Result<Step<A>, ScriptError> {
         let count = self.count()?;
         let at = self.length("at")?;
         let length_place = self.place();
@@ -116,7 +136,7 @@ impl<'a> Parser<'a> {
             return Err(self.source.error(length_place, "a step for no time is never met"));
         }
         let start = self.place().start;
-        let action = self.action(Nesting::Outer)?;
+        let action = read(self)?;
         let end = self.place().start;
         let text = self.source.text[start..end].trim_end();
         spans.push(start..start + text.len());
@@ -177,25 +197,7 @@ impl<'a> Parser<'a> {
     }
 
     fn action(&mut self, nesting: Nesting) -> Result<Action, ScriptError> {
-        let Some(token) = self.next() else {
-            return Err(self
-                .source
-                .error(self.end..self.end, "a step is missing")
-                .expecting(ACTION_EXPECTED));
-        };
-        let (word, span) = match token.kind {
-            Kind::Word(word) => (word, token.span),
-            Kind::Comma => {
-                return Err(self
-                    .source
-                    .error(token.span, "a step is missing before this comma")
-                    .expecting(ACTION_EXPECTED));
-            }
-            Kind::Pair { key, .. } => {
-                let message = format!("`{}=` is an option, and no action stands before it", shown(key));
-                return Err(self.source.error(token.span, message).expecting(ACTION_EXPECTED));
-            }
-        };
+        let (word, span) = self.action_word()?;
         match word {
             "apply" if nesting == Nesting::AfterApply => {
                 Err(self.source.error(span, "`apply` stands once in a step"))
@@ -208,6 +210,27 @@ impl<'a> Parser<'a> {
             _ => {
                 let deed = deed(self.source, word, &span)?;
                 self.options(word, &span, deed)
+            }
+        }
+    }
+
+    /// The word that begins an action.
+    pub(super) fn action_word(&mut self) -> Result<(&'a str, Range<usize>), ScriptError> {
+        let Some(token) = self.next() else {
+            return Err(self
+                .source
+                .error(self.end..self.end, "a step is missing")
+                .expecting(self.expected));
+        };
+        match token.kind {
+            Kind::Word(word) => Ok((word, token.span)),
+            Kind::Comma => Err(self
+                .source
+                .error(token.span, "a step is missing before this comma")
+                .expecting(self.expected)),
+            Kind::Pair { key, .. } => {
+                let message = format!("`{}=` is an option, and no action stands before it", shown(key));
+                Err(self.source.error(token.span, message).expecting(self.expected))
             }
         }
     }
@@ -258,21 +281,30 @@ impl<'a> Parser<'a> {
                 delay: Duration::ZERO,
             },
         };
-        while let Some(token) = self
+        while let Some((key, key_span, value, value_span)) = self.pair() {
+            options.take(key, key_span, value, value_span)?;
+        }
+        options.finish(span)
+    }
+
+    /// The next option: its key, the key's place, its value, the value's place.
+    pub(super) fn pair(&mut self) -> Option<(&'a str, Range<usize>, String, Range<usize>)> {
+        let token = self
             .tokens
-            .next_if(|token| matches!(token.kind, Kind::Pair { .. }))
-        {
-            if let Kind::Pair {
+            .next_if(|token| matches!(token.kind, Kind::Pair { .. }))?;
+        match token.kind {
+            Kind::Pair {
                 key,
                 value,
                 value_span,
-            } = token.kind
-            {
-                let key_span = token.span.start..token.span.start + key.len();
-                options.take(key, key_span, value, value_span)?;
-            }
+            } => Some((
+                key,
+                token.span.start..token.span.start + key.len(),
+                value,
+                value_span,
+            )),
+            Kind::Comma | Kind::Word(_) => None,
         }
-        options.finish(span)
     }
 
     fn expect_comma(&self, token: &Token<'_>) -> Result<(), ScriptError> {
@@ -600,7 +632,7 @@ fn number<N: TryFrom<u64>>(
     })
 }
 
-fn duration(source: Source<'_>, text: &str, at: Range<usize>) -> Result<Duration, ScriptError> {
+pub(super) fn duration(source: Source<'_>, text: &str, at: Range<usize>) -> Result<Duration, ScriptError> {
     Duration::parse_units(text).ok_or_else(|| {
         let message = format!("`{}` is no length of time", shown(text));
         source.error(at, message).expecting(LENGTH_EXPECTED)

@@ -6,18 +6,23 @@ use std::fmt;
 
 impl fmt::Display for Script {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (nth, step) in self.steps.iter().enumerate() {
-            f.write_str(if nth == 0 { "" } else { ", " })?;
-            step.fmt(f)?;
-        }
-        match self.end {
-            End::Repeat => Ok(()),
-            End::Stop => f.write_str(", stop"),
-        }
+        steps(f, &self.steps, self.end)
     }
 }
 
-impl fmt::Display for Step {
+/// Prints a whole script of any actions.
+pub(super) fn steps<A: fmt::Display>(f: &mut fmt::Formatter<'_>, steps: &[Step<A>], end: End) -> fmt::Result {
+    for (nth, step) in steps.iter().enumerate() {
+        f.write_str(if nth == 0 { "" } else { ", " })?;
+        write!(f, "{step}")?;
+    }
+    match end {
+        End::Repeat => Ok(()),
+        End::Stop => f.write_str(", stop"),
+    }
+}
+
+impl<A: fmt::Display> fmt::Display for Step<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(count) = self.count {
             write!(f, "{count}x ")?;
