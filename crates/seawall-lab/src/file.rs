@@ -21,11 +21,13 @@
 mod limit;
 
 use crate::error::{ScriptError, Source, shown};
+use crate::listener::{self, HttpVersions, Listener, Security};
 use crate::passage::{Passage, TimeScale, TimeScaleError};
 use crate::plan::{
     Answers, Idempotency, Latency, Mix, RESOURCE_NAME_BYTES_MAX, Rule, Scope, State, Unkeyed, dialect_named,
-    pattern_in, served_action, served_script,
+    pattern_in,
 };
+use crate::script::listener::ListenerScript;
 use crate::script::{Action, Script};
 use seawall_core::time::Duration;
 use std::ops::Range;
@@ -40,8 +42,8 @@ pub const SCHEMA: &str = include_str!("file/schema.json");
 /// How far the shares of a mix may be from 1 together, in parts of [`Mix::WHOLE`]: three thirds of 0.333 pass.
 const MIX_SLACK: u64 = Mix::WHOLE / 500;
 
-const TOP_KEYS: [&str; 5] = ["listen", "seed", "time_scale", "clock", "route"];
-const TOP_LATER: [&str; 1] = ["listener"];
+const TOP_KEYS: [&str; 6] = ["listen", "seed", "time_scale", "clock", "listener", "route"];
+const LISTENER_KEYS: [&str; 3] = ["script", "tls", "http"];
 const ROUTE_KEYS: [&str; 9] = [
     "match",
     "script",
@@ -53,7 +55,6 @@ const ROUTE_KEYS: [&str; 9] = [
     "resource",
     "idempotency",
 ];
-const ROUTE_LATER: [&str; 0] = [];
 const IDEMPOTENCY_KEYS: [&str; 4] = ["header", "ttl", "scope", "required"];
 
 /// What a mock file says.
@@ -65,6 +66,8 @@ pub struct MockFile {
     pub seed: Option<u64>,
     /// How its time passes.
     pub passage: Option<Passage>,
+    /// How connections are met.
+    pub listener: Listener,
     /// The routes in order.
     pub rules: Vec<Rule>,
 }
@@ -88,8 +91,11 @@ impl MockFile {
 
     /// Reads the tables of a mock file where they stand in another one; `what` is how errors call their owner.
     pub(crate) fn read(source: Source<'_>, table: &DeTable<'_>, what: &str) -> Result<Self, ScriptError> {
-        let reader = Reader { source };
-        reader.keys(table, &TOP_KEYS, &TOP_LATER, what)?;
+        let mut reader = Reader {
+            source,
+            http: HttpVersions::Auto,
+        };
+        reader.keys(table, &TOP_KEYS, what)?;
         let listen = match table.get("listen") {
             Some(value) => Some(reader.string("listen", value)?.0.to_owned()),
             None => None,
@@ -99,6 +105,11 @@ impl MockFile {
             None => None,
         };
         let passage = reader.passage(table)?;
+        let listener = match table.get("listener") {
+            Some(value) => reader.listener(value)?,
+            None => Listener::default(),
+        };
+        reader.http = listener.http;
         let rules = match table.get("route") {
             Some(value) => reader.routes(value)?,
             None => Vec::new(),
@@ -107,6 +118,7 @@ impl MockFile {
             listen,
             seed,
             passage,
+            listener,
             rules,
         })
     }
@@ -118,7 +130,7 @@ pub(crate) fn routes_alone(name: &str, text: &str) -> Result<Vec<Rule>, ScriptEr
     let reader = Reader::of(name, text);
     let document = reader.document()?;
     let table = document.get_ref();
-    reader.keys(table, &["route"], &[], "a change of a running mock's routes")?;
+    reader.keys(table, &["route"], "a change of a running mock's routes")?;
     match table.get("route") {
         Some(value) => reader.routes(value),
         None => Err(reader
@@ -132,6 +144,8 @@ type Value<'a> = Spanned<DeValue<'a>>;
 
 struct Reader<'a> {
     source: Source<'a>,
+    /// Which versions of HTTP the routes are for.
+    http: HttpVersions,
 }
 
 impl<'a> Reader<'a> {
@@ -139,6 +153,7 @@ impl<'a> Reader<'a> {
         let name = Some(name);
         Self {
             source: Source { name, text },
+            http: HttpVersions::Auto,
         }
     }
 
@@ -155,6 +170,63 @@ impl<'a> Reader<'a> {
             let span = error.span().unwrap_or(0..0);
             let message = error.message().trim_end_matches('.').replace('\n', ", ");
             self.source.error(span, message)
+        })
+    }
+
+    fn listener(&self, value: &Value<'_>) -> Result<Listener, ScriptError> {
+        let Some(table) = value.get_ref().as_table() else {
+            return Err(self
+                .source
+                .error(value.span(), "listener is no table")
+                .expecting("[listener]"));
+        };
+        self.keys(table, &LISTENER_KEYS, "a listener")?;
+        let security = match table.get("tls") {
+            Some(value) => self.security(value)?,
+            None => Security::Plain,
+        };
+        let http = match table.get("http") {
+            Some(value) => self.http(value)?,
+            None => HttpVersions::Auto,
+        };
+        let script = match table.get("script") {
+            Some(value) => Some(self.inside("script", value, |source, span| {
+                let script = ListenerScript::parse_in(source, span)?;
+                match security {
+                    Security::Plain => script.check_plain(source)?,
+                    Security::Tls => {}
+                }
+                Ok(script)
+            })?),
+            None => None,
+        };
+        Ok(Listener {
+            script,
+            security,
+            http,
+        })
+    }
+
+    fn security(&self, value: &Value<'_>) -> Result<Security, ScriptError> {
+        match value.get_ref().as_bool() {
+            Some(true) => Ok(Security::Tls),
+            Some(false) => Ok(Security::Plain),
+            None => Err(self
+                .source
+                .error(value.span(), "tls is neither true nor false")
+                .expecting("true or false")),
+        }
+    }
+
+    fn http(&self, value: &Value<'_>) -> Result<HttpVersions, ScriptError> {
+        let (name, span) = self.string("http", value)?;
+        let found = HttpVersions::ALL
+            .into_iter()
+            .find(|versions| versions.name() == name);
+        found.ok_or_else(|| {
+            self.source
+                .error(span, format!("`{}` is no choice of versions", shown(name)))
+                .expecting_one_of(name, &HttpVersions::ALL.map(HttpVersions::name))
         })
     }
 
@@ -224,7 +296,7 @@ impl<'a> Reader<'a> {
     }
 
     fn route(&self, table: &DeTable<'_>, span: Range<usize>) -> Result<Rule, ScriptError> {
-        self.keys(table, &ROUTE_KEYS, &ROUTE_LATER, "a route")?;
+        self.keys(table, &ROUTE_KEYS, "a route")?;
         let Some(pattern) = table.get("match") else {
             return Err(self
                 .source
@@ -240,7 +312,7 @@ impl<'a> Reader<'a> {
             }
             (Some(script), None) => Answers::Script(self.inside("script", script, |source, span| {
                 let script = Script::parse_in(source, span)?;
-                served_script(source, &script)?;
+                listener::check_script(source, &script, self.http)?;
                 Ok(script)
             })?),
             (None, Some(mix)) => Answers::Mix(self.mix(mix)?),
@@ -281,7 +353,7 @@ impl<'a> Reader<'a> {
         for (key, share) in table {
             let action = self.inside_text(key.get_ref(), key.span(), |source, span| {
                 let action = Action::parse_in(source, span.clone())?;
-                served_action(source, &action, span)?;
+                listener::check_action(source, &action, span, self.http)?;
                 Ok(action)
             })?;
             parts.push((action, self.share(share)?));
@@ -320,7 +392,7 @@ impl<'a> Reader<'a> {
         let Some(table) = value.get_ref().as_table() else {
             return Ok(Latency::Fixed(self.length("latency", value)?));
         };
-        self.keys(table, &["p50", "p99", "uniform"], &[], "a latency")?;
+        self.keys(table, &["p50", "p99", "uniform"], "a latency")?;
         match (table.get("p50"), table.get("p99"), table.get("uniform")) {
             (Some(p50), Some(p99), None) => {
                 let (p50, p99) = (self.length("p50", p50)?, self.length("p99", p99)?);
@@ -378,7 +450,7 @@ impl<'a> Reader<'a> {
                 .error(value.span(), "idempotency is no table")
                 .expecting("idempotency = { header = \"Idempotency-Key\", ttl = \"24h\" }"));
         };
-        self.keys(table, &IDEMPOTENCY_KEYS, &[], "idempotency")?;
+        self.keys(table, &IDEMPOTENCY_KEYS, "idempotency")?;
         let mut idempotency = Idempotency::default();
         if let Some(header) = table.get("header") {
             let (name, span) = self.string("header", header)?;
@@ -493,13 +565,7 @@ impl<'a> Reader<'a> {
         unquoted(self.source, text, span)
     }
 
-    fn keys(
-        &self,
-        table: &DeTable<'_>,
-        known: &[&str],
-        later: &[&str],
-        what: &str,
-    ) -> Result<(), ScriptError> {
+    fn keys(&self, table: &DeTable<'_>, known: &[&str], what: &str) -> Result<(), ScriptError> {
         let key: Option<&Spanned<DeString<'_>>> = table
             .keys()
             .filter(|key| !known.contains(&key.get_ref().as_ref()))
@@ -508,16 +574,8 @@ impl<'a> Reader<'a> {
             return Ok(());
         };
         let name = key.get_ref().as_ref();
-        if later.contains(&name) {
-            let message = format!("this mock does not serve `{name}` yet");
-            return Err(self
-                .source
-                .error(key.span(), message)
-                .expecting(format!("one of {}", known.join(", "))));
-        }
         let message = format!("{what} has no key `{}`", shown(name));
-        let near: Vec<&str> = known.iter().chain(later).copied().collect();
-        let error = self.source.error(key.span(), message).near(name, &near);
+        let error = self.source.error(key.span(), message).near(name, known);
         Err(error.expecting(format!("one of {}", known.join(", "))))
     }
 }

@@ -9,8 +9,9 @@ mod arrivals;
 pub use arrivals::{Arrival, Arrivals, Door};
 
 use crate::error::{ScriptError, Source};
+use crate::plan::{Answers, Rule};
 use crate::script::listener::ListenerScript;
-use crate::script::{Action, Deed};
+use crate::script::{Action, Deed, Script};
 use std::ops::Range;
 
 /// What a mock file's `[listener]` says.
@@ -22,6 +23,22 @@ pub struct Listener {
     pub security: Security,
     /// Which versions of HTTP it speaks.
     pub http: HttpVersions,
+}
+
+impl Listener {
+    /// Refuses a script that such a listener cannot do.
+    ///
+    /// # Errors
+    /// A fault of TLS without TLS.
+    pub fn check(&self) -> Result<(), ScriptError> {
+        match (&self.script, self.security) {
+            (Some(script), Security::Plain) => script.steps().iter().try_for_each(|step| {
+                let text = step.action.to_string();
+                step.action.check_plain(Source::bare(&text), 0..text.len())
+            }),
+            (Some(_), Security::Tls) | (None, _) => Ok(()),
+        }
+    }
 }
 
 /// Whether connections are encrypted.
@@ -102,8 +119,8 @@ pub enum Fit {
 pub fn fit(action: &Action, version: Version) -> Fit {
     match (&action.deed, version) {
         (Deed::Apply(then), _) => fit(then, version),
-        (Deed::Goaway, Version::Http1) => Fit::Lacks("goaway"),
-        (Deed::RstStream, Version::Http1) => Fit::Lacks("rst-stream"),
+        (Deed::Goaway(_), Version::Http1) => Fit::Lacks("goaway"),
+        (Deed::RstStream(..), Version::Http1) => Fit::Lacks("rst-stream"),
         (Deed::BadChunk, Version::Http2) => Fit::Lacks("bad-chunk"),
         (Deed::SlowHeaders, Version::Http2) => Fit::Lacks("slow-headers"),
         (
@@ -121,11 +138,41 @@ pub fn fit(action: &Action, version: Version) -> Fit {
             | Deed::HalfClose
             | Deed::SlowHeaders
             | Deed::BadGzip
-            | Deed::Goaway
-            | Deed::RstStream,
+            | Deed::Goaway(_)
+            | Deed::RstStream(..),
             Version::Http1 | Version::Http2,
         ) => Fit::Fits,
     }
+}
+
+/// Refuses rules with an action that no connection of such a listener can meet.
+///
+/// # Errors
+/// Points into the action as it is printed.
+pub fn check_rules(rules: &[Rule], http: HttpVersions) -> Result<(), ScriptError> {
+    let check = |action: &Action| {
+        let text = action.to_string();
+        check_action(Source::bare(&text), action, 0..text.len(), http)
+    };
+    rules.iter().try_for_each(|rule| match &rule.answers {
+        Answers::Plain | Answers::Outage | Answers::Storm => Ok(()),
+        Answers::Script(script) => script.steps().iter().try_for_each(|step| check(&step.action)),
+        Answers::Mix(mix) => mix.parts().iter().try_for_each(|(action, _)| check(action)),
+        Answers::Mixes { whole, stream } => {
+            let mut parts = whole.parts().iter().chain(stream.parts());
+            parts.try_for_each(|(action, _)| check(action))
+        }
+    })
+}
+
+/// Refuses a script with an action that no connection of such a listener can meet.
+pub(crate) fn check_script(
+    source: Source<'_>,
+    script: &Script,
+    http: HttpVersions,
+) -> Result<(), ScriptError> {
+    let mut steps = script.steps().iter().zip(script.action_spans());
+    steps.try_for_each(|(step, span)| check_action(source, &step.action, span.clone(), http))
 }
 
 /// Refuses an action that no connection of such a listener can meet. One that only some lack passes: those answer 500.

@@ -1,21 +1,24 @@
-//! The mock server: a plan on real sockets, over HTTP/1.1.
+//! The mock server: a plan on real sockets, over HTTP/1.1 and HTTP/2, in clear text or TLS.
 //!
 //! What can go wrong: a mock whose faults are not what their names say ("reset" that is a clean end, "drop" that is
 //! a 500) proves nothing about a client. A server library keeps connections healthy by design and gets in the way,
-//! so requests are read and answers written by hand, and every fault is tested with a raw socket. What this does
-//! not cover yet: TLS, HTTP/2, streams, and faults before a request (`[listener]`).
+//! so HTTP/1.1 is read and written by hand, HTTP/2 has its frames from a library that lets others stand between them, and
+//! every fault is tested with a raw socket.
 
 mod control;
 mod dial;
 mod dialect;
 mod exchange;
 mod http1;
+mod http2;
 mod journal;
+mod listener;
 mod live;
 mod pace;
 mod score;
 mod socket;
 mod throttle;
+mod tls;
 mod verify;
 mod work;
 
@@ -29,29 +32,29 @@ pub use verify::VerifyError;
 
 use crate::error::ScriptError;
 use crate::file::MockFile;
+use crate::listener::{HttpVersions, Listener, Security, check_rules};
 use crate::passage::{Passage, TimeScale};
 use crate::plan::{Object, Plan, Profile, Rule};
+use crate::script::listener::ListenerScript;
 use journal::Log;
-use pace::{ACCEPT_PAUSE, Pace};
+use listener::{Port, Progress};
+use pace::Pace;
 use seawall::clock::Clock;
 use seawall::crank::Wires;
-use socket::Socket;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
-use tokio::net::{TcpListener, TcpSocket};
+use tls::{Identity, IdentityError};
 use tokio::sync::Notify;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinHandle;
 use work::Books;
 
 /// Where a mock listens when nobody says: any free port of this machine, for this machine only.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:0";
 /// The most connections at once; more wait in the system's queue until one ends.
 pub const CONNECTIONS_MAX: usize = 20_000;
-/// Connections that may wait to be accepted: a client that opens thousands at once is no error.
-const BACKLOG: u32 = 4_096;
 
 /// What a mock is told before it starts.
 ///
@@ -68,6 +71,9 @@ pub struct MockOptions {
     clock: Option<Arc<dyn Clock>>,
     wires: Option<Wires>,
     passage: Option<Passage>,
+    listener_script: Option<String>,
+    security: Option<Security>,
+    http: Option<HttpVersions>,
 }
 
 impl MockOptions {
@@ -142,25 +148,61 @@ impl MockOptions {
         self
     }
 
-    /// Starts the mock: it listens when this returns. Call it inside a tokio runtime with time and IO.
+    /// What connections meet before any request: `for 2s refuse, accept` (see [`ListenerScript`]). It is read at the start.
+    #[must_use]
+    pub fn listener(mut self, script: impl Into<String>) -> Self {
+        self.listener_script = Some(script.into());
+        self
+    }
+
+    /// Speaks TLS, by an authority that is made at the start ([`Mock::ca_pem`]) and thrown away with the mock. Its
+    /// certificate is for `localhost`, 127.0.0.1, ::1 and wherever it listens.
+    #[must_use]
+    pub fn tls(mut self) -> Self {
+        self.security = Some(Security::Tls);
+        self
+    }
+
+    /// Which versions of HTTP it speaks. Default: both.
+    #[must_use]
+    pub fn http(mut self, versions: HttpVersions) -> Self {
+        self.http = Some(versions);
+        self
+    }
+
+    /// Starts the mock: it listens when this returns, unless its listener's script begins with a refusal. Call it inside a
+    /// tokio runtime with time and IO.
     ///
     /// # Errors
-    /// A route that cannot be right, or an address where the machine does not let it listen.
+    /// A route or a listener's script that cannot be right, or an address where the machine does not let it listen.
     pub async fn start(self) -> Result<Mock, MockError> {
         let (clock, wires) = (self.clock.clone(), self.wires.clone());
         let of_file = self.file.as_ref().and_then(|file| file.passage);
         let passage = self.passage.or(of_file).unwrap_or_default();
-        let (plan, address) = self.resolve()?;
-        let name = host_of(&address).to_owned();
-        let listener = listen(&address).await.map_err(|source| MockError::Listen {
-            address: address.clone(),
+        let (plan, listen, listener) = self.resolve()?;
+        let name = host_of(&listen).to_owned();
+        let port = Port::open(&listen).await.map_err(|source| MockError::Listen {
+            address: listen.clone(),
             source,
         })?;
-        let address = listener
-            .local_addr()
-            .map_err(|source| MockError::Listen { address, source })?;
-        let shared = Arc::new(Shared::new(plan, clock, wires, passage, name));
-        let task = tokio::spawn(accept(listener, Arc::clone(&shared)));
+        let address = port.address();
+        let identity = match listener.security {
+            Security::Plain => None,
+            Security::Tls => Some(Identity::new(&name, address, listener.http).map_err(MockError::Identity)?),
+        };
+        let setting = Setting {
+            name,
+            wires,
+            http: listener.http,
+            identity,
+        };
+        let shared = Arc::new(Shared::new(
+            plan,
+            Pace::start(clock, passage),
+            listener.script,
+            setting,
+        ));
+        let task = tokio::spawn(listener::accept(port, Arc::clone(&shared)));
         Ok(Mock {
             address,
             shared,
@@ -168,12 +210,14 @@ impl MockOptions {
         })
     }
 
-    fn resolve(self) -> Result<(Plan, String), ScriptError> {
+    fn resolve(self) -> Result<(Plan, String, Listener), ScriptError> {
         let read = self.routes.iter().map(|text| Rule::parse(text));
         let mut rules = read.collect::<Result<Vec<_>, _>>()?;
         rules.extend(self.rules);
         let (mut listen, mut seed) = (self.listen, self.seed);
+        let mut listener = Listener::default();
         if let Some(file) = self.file {
+            listener = file.listener;
             rules.extend(file.rules);
             listen = listen.or(file.listen);
             seed = seed.or(file.seed);
@@ -182,8 +226,16 @@ impl MockOptions {
         if rules.is_empty() {
             rules.push(Rule::plain());
         }
+        listener.security = self.security.unwrap_or(listener.security);
+        listener.http = self.http.unwrap_or(listener.http);
+        if let Some(text) = self.listener_script {
+            listener.script = Some(ListenerScript::parse(&text)?);
+        }
+        listener.check()?;
+        check_rules(&rules, listener.http)?;
         let plan = Plan::new(rules, seed.unwrap_or(0));
-        Ok((plan, listen.unwrap_or_else(|| DEFAULT_LISTEN.to_owned())))
+        let listen = listen.unwrap_or_else(|| DEFAULT_LISTEN.to_owned());
+        Ok((plan, listen, listener))
     }
 }
 
@@ -228,9 +280,19 @@ impl Mock {
         self.address
     }
 
-    /// Where it listens, as a base URL without a slash at the end: `http://127.0.0.1:9000`.
+    /// Where it listens, as a base URL without a slash at the end: `http://127.0.0.1:9000`, `https` with TLS.
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        let scheme = match self.shared.setting.identity {
+            Some(_) => Security::Tls.scheme(),
+            None => Security::Plain.scheme(),
+        };
+        format!("{scheme}://{}", self.address)
+    }
+
+    /// The certificate of the mock's own authority, as PEM; `None` without TLS. A client that trusts it trusts this mock
+    /// and nothing else: the key is gone.
+    pub fn ca_pem(&self) -> Option<&str> {
+        self.shared.setting.identity.as_ref().map(Identity::ca_pem)
     }
 
     /// Every attempt so far, the newest 100 000 of them.
@@ -314,6 +376,8 @@ pub enum MockError {
         /// What the system said.
         source: io::Error,
     },
+    /// No certificate can be made for where it was told to listen, or the machine has no randomness for a key.
+    Identity(IdentityError),
     /// The machine gives it no thread to run on.
     Thread {
         /// What the system said.
@@ -326,6 +390,7 @@ impl fmt::Display for MockError {
         match self {
             Self::Script(error) => error.fmt(f),
             Self::Listen { address, source } => write!(f, "cannot listen on {address}: {source}"),
+            Self::Identity(source) => write!(f, "cannot make a certificate: {source}"),
             Self::Thread { source } => write!(f, "the mock gets no thread: {source}"),
         }
     }
@@ -336,6 +401,7 @@ impl std::error::Error for MockError {
         match self {
             Self::Script(error) => Some(error),
             Self::Listen { source, .. } | Self::Thread { source } => Some(source),
+            Self::Identity(source) => Some(source.as_ref()),
         }
     }
 }
@@ -346,13 +412,21 @@ impl From<ScriptError> for MockError {
     }
 }
 
+/// What does not change while a mock runs.
+#[derive(Debug)]
+struct Setting {
+    /// The host's name that it was told to listen at.
+    name: String,
+    wires: Option<Wires>,
+    http: HttpVersions,
+    identity: Option<Identity>,
+}
+
 /// What the connections of one mock share.
 #[derive(Debug)]
 struct Shared {
-    /// The host's name that it was told to listen at.
-    name: String,
+    setting: Setting,
     pace: Pace,
-    wires: Option<Wires>,
     /// Held by whoever turns the clock by hand: two at once would go the same way once.
     turning: tokio::sync::Mutex<()>,
     plan: Mutex<Plan>,
@@ -360,25 +434,23 @@ struct Shared {
     store: Mutex<Books>,
     log: Mutex<Log>,
     ended: Notify,
+    progress: Mutex<Progress>,
+    /// The listener's script has begun again.
+    begun_again: Notify,
 }
 
 impl Shared {
-    fn new(
-        plan: Plan,
-        clock: Option<Arc<dyn Clock>>,
-        wires: Option<Wires>,
-        passage: Passage,
-        name: String,
-    ) -> Self {
+    fn new(plan: Plan, pace: Pace, script: Option<ListenerScript>, setting: Setting) -> Self {
         Self {
-            name,
-            wires,
+            setting,
             turning: tokio::sync::Mutex::new(()),
             plan: Mutex::new(plan),
             store: Mutex::new(Books::default()),
             log: Mutex::new(Log::default()),
-            pace: Pace::start(clock, passage),
             ended: Notify::new(),
+            progress: Mutex::new(Progress::new(script, pace.now())),
+            begun_again: Notify::new(),
+            pace,
         }
     }
 
@@ -395,6 +467,10 @@ impl Shared {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn reset(&self) {
         // Held over both: an attempt between the two would find its key without its step, or the other way round.
         let mut plan = self.plan();
@@ -402,55 +478,14 @@ impl Shared {
         self.store().clear();
         drop(plan);
         self.log().clear();
+        self.progress().reset(self.pace.now());
+        self.begun_again.notify_one();
     }
 }
 
 /// `localhost:9000` without its port.
 fn host_of(address: &str) -> &str {
     address.rsplit_once(':').map_or(address, |(host, _)| host)
-}
-
-async fn listen(address: &str) -> io::Result<TcpListener> {
-    let mut found = tokio::net::lookup_host(address).await?;
-    let address = found
-        .next()
-        .ok_or_else(|| io::Error::new(io::ErrorKind::AddrNotAvailable, "the name has no address"))?;
-    let socket = match address {
-        SocketAddr::V4(_) => TcpSocket::new_v4()?,
-        SocketAddr::V6(_) => TcpSocket::new_v6()?,
-    };
-    // A test that starts a mock on the port of the last one must not wait for its old connections.
-    #[cfg(unix)]
-    socket.set_reuseaddr(true)?;
-    socket.bind(address)?;
-    socket.listen(BACKLOG)
-}
-
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
-    // Dropping the set, with this task, ends every connection.
-    let mut connections = JoinSet::new();
-    let mut number = 0_u64;
-    loop {
-        tokio::select! {
-            accepted = listener.accept(), if connections.len() < CONNECTIONS_MAX => match accepted {
-                Ok((stream, caller)) => {
-                    number += 1;
-                    // An answer must not wait for the client to confirm the head. A socket that refuses is only slower.
-                    stream.set_nodelay(true).ok();
-                    let mut socket = Socket::Plain(stream);
-                    if let Some(wires) = &shared.wires {
-                        socket = socket.counted(wires.server(caller));
-                    }
-                    connections.spawn(http1::run(socket, number, Arc::clone(&shared)));
-                }
-                // Out of file handles, most often: one may be free in a moment, and until then asking again at
-                // once would only burn the machine.
-                Err(_) => moment(ACCEPT_PAUSE).await,
-            },
-            // A connection's panic has been printed by the hook; the others go on.
-            Some(_) = connections.join_next(), if !connections.is_empty() => {}
-        }
-    }
 }
 
 #[cfg(test)]

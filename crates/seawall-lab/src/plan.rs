@@ -13,7 +13,6 @@ mod pattern;
 mod position;
 mod profile;
 mod reach;
-mod serve;
 mod store;
 mod weather;
 
@@ -41,9 +40,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use weather::Storm;
-
-pub(crate) use serve::check_action as served_action;
-pub(crate) use serve::check_script as served_script;
 
 /// The most bytes of state values (`state = "header:..."`) that one rule keeps apart, 16 MiB.
 pub const STATE_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -74,7 +70,7 @@ impl Rule {
     /// is every path that begins so. The dialect is that of each attempt's path.
     ///
     /// # Errors
-    /// Points into the text; an action that the mock does not serve yet is one.
+    /// Points into the text.
     ///
     /// ```
     /// use seawall_lab::plan::Rule;
@@ -94,7 +90,6 @@ impl Rule {
                 .expecting("`METHOD PATH = SCRIPT`"));
         }
         let script = Script::parse_in(source, equals + 1..text.len())?;
-        served_script(source, &script)?;
         Ok(Self::new(pattern, Answers::Script(script)))
     }
 

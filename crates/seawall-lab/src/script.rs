@@ -2,8 +2,8 @@
 //!
 //! What can go wrong: a script that half parses tests something else than its writer meant, and a green test then
 //! proves nothing. So every word of the text is accounted for, an option that an action does not have is an error,
-//! and a printed script reads back as itself. The grammar knows more actions than every server can do; a server
-//! says at load which it lacks (`plan::unserved`), never at the first attempt.
+//! and a printed script reads back as itself. The grammar knows more actions than every protocol has; what no
+//! connection of a listener can meet is refused at load ([`crate::listener`]), and never at the first attempt.
 //!
 //! ```text
 //! script = step {"," step} ["," "stop"]
@@ -14,10 +14,13 @@
 //! Values may be quoted (`text="a, b"`, with `\" \\ \n \r \t \u{41}`); a value that begins with `{` or `[` runs to
 //! the bracket that closes it (`json={"ok":true}`).
 
+mod codes;
 mod lex;
 pub mod listener;
 mod parse;
 mod print;
+
+pub use codes::ErrorCode;
 
 use crate::error::{ScriptError, Source};
 use seawall_core::time::Duration;
@@ -189,10 +192,10 @@ pub enum Deed {
     SlowHeaders,
     /// Says gzip and sends something else.
     BadGzip,
-    /// HTTP/2: says GOAWAY.
-    Goaway,
-    /// HTTP/2: resets the stream.
-    RstStream,
+    /// HTTP/2: says GOAWAY and leaves this stream out, so that the client may safely send it again; ends the connection.
+    Goaway(ErrorCode),
+    /// HTTP/2: resets the stream, before any byte or after so many body bytes.
+    RstStream(After, ErrorCode),
 }
 
 /// How far an answer gets before a connection fault.
@@ -300,6 +303,12 @@ impl StreamEnd {
 }
 
 impl Deed {
+    /// Why a GOAWAY is sent where its step does not say: for nothing, as by a server that is restarted.
+    pub const DEFAULT_GOAWAY: ErrorCode = ErrorCode::NoError;
+    /// Why a stream is reset where its step does not say: the one code that promises nothing. `refused-stream` promises
+    /// that the request was not looked at, so a step says it.
+    pub const DEFAULT_RST_STREAM: ErrorCode = ErrorCode::InternalError;
+
     /// The action's word in scripts, journals and `x-seawall-fault`; a status is its number.
     pub fn name(&self) -> String {
         match self {
@@ -318,8 +327,8 @@ impl Deed {
             Self::HalfClose => "half-close".to_owned(),
             Self::SlowHeaders => "slow-headers".to_owned(),
             Self::BadGzip => "bad-gzip".to_owned(),
-            Self::Goaway => "goaway".to_owned(),
-            Self::RstStream => "rst-stream".to_owned(),
+            Self::Goaway(_) => "goaway".to_owned(),
+            Self::RstStream(..) => "rst-stream".to_owned(),
         }
     }
 }

@@ -27,7 +27,7 @@ impl Reader<'_> {
         let Some(table) = value.get_ref().as_table() else {
             return Err(error("limit is no table"));
         };
-        self.keys(table, &LIMIT_KEYS, &[], "a limit")?;
+        self.keys(table, &LIMIT_KEYS, "a limit")?;
         let limit = Limit {
             key: self.limit_key(table)?,
             requests_per_minute: self.count(table, "rpm")?,

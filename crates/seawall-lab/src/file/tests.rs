@@ -153,7 +153,7 @@ fn an_unknown_key_is_never_ignored() {
             mock.toml:1:1: a mock file has no key `lisen`
             1 | lisen = "x"
               | ^^^^^ did you mean `listen`?
-              = expected one of listen, seed, time_scale, clock, route
+              = expected one of listen, seed, time_scale, clock, listener, route
             mock.toml:3:1: a route has no key `scripts`
             3 | scripts = "200"
               | ^^^^^^^ did you mean `script`?
@@ -167,34 +167,84 @@ fn an_unknown_key_is_never_ignored() {
 }
 
 #[test]
-fn what_is_not_served_yet_is_said_at_load() {
-    // Could break if a new action fell through to a plain 200.
+fn a_listener_says_what_connections_meet() {
+    // Could break if a key were read and dropped: a plain port would pass for one with TLS.
+    let file = MockFile::parse(
+        "mock.toml",
+        "[listener]\nscript = \"2x refuse, tls-fail, accept\"\ntls = true\nhttp = \"2\"\n",
+    )
+    .unwrap();
+    assert_eq!(
+        file.listener,
+        Listener {
+            script: Some("2x refuse, tls-fail, accept".parse().unwrap()),
+            security: Security::Tls,
+            http: HttpVersions::Http2,
+        }
+    );
+    assert_eq!(
+        MockFile::parse("mock.toml", "").unwrap().listener,
+        Listener::default()
+    );
     check(
         &[
-            "[listener]\nscript = \"2x refuse, accept\"\n",
-            "[[route]]\nmatch = \"GET /x\"\nscript = \"503, apply then goaway, 200\"\n",
-            "[[route]]\nmatch = \"GET /x\"\nmix = { \"200\" = 0.9, \"goaway\" = 0.1 }\n",
+            "listener = 5\n",
+            "[listener]\nscript = \"2x refused, accept\"\n",
+            "[listener]\nscript = \"accept, bad-cert\"\n",
+            "[listener]\ntls = \"yes\"\n",
+            "[listener]\nhttp = \"3\"\n",
+            "[listener]\nalpn = \"h2\"\n",
         ],
         expect![[r#"
-            mock.toml:1:2: this mock does not serve `listener` yet
-            1 | [listener]
-              |  ^^^^^^^^
-              = expected one of listen, seed, time_scale, clock, route
-            mock.toml:3:16: this mock does not serve `goaway` yet
-            3 | script = "503, apply then goaway, 200"
-              |                ^^^^^^^^^^^^^^^^^
-              = expected another action
-            mock.toml:3:23: this mock does not serve `goaway` yet
-            3 | mix = { "200" = 0.9, "goaway" = 0.1 }
-              |                       ^^^^^^
-              = expected another action
+            mock.toml:1:12: listener is no table
+            1 | listener = 5
+              |            ^
+              = expected [listener]
+            mock.toml:2:14: `refused` is nothing that a listener does
+            2 | script = "2x refused, accept"
+              |              ^^^^^^^ did you mean `refuse`?
+              = expected one of accept, refuse, reset, close, hang, tls-fail, tls-hang, bad-cert, expired-cert
+            mock.toml:2:19: `bad-cert` needs TLS, which this listener does not speak
+            2 | script = "accept, bad-cert"
+              |                   ^^^^^^^^
+              = expected `tls = true` beside the script, or reset, close or hang
+            mock.toml:2:7: tls is neither true nor false
+            2 | tls = "yes"
+              |       ^^^^^
+              = expected true or false
+            mock.toml:2:8: `3` is no choice of versions
+            2 | http = "3"
+              |        ^^^ did you mean `2`?
+              = expected one of auto, 1.1, 2
+            mock.toml:2:1: a listener has no key `alpn`
+            2 | alpn = "h2"
+              | ^^^^
+              = expected one of script, tls, http
         "#]],
     );
-    let later = ["goaway", "rst-stream"];
-    for action in later {
-        let error = Rule::parse(&format!("GET /x = 200, {action}")).expect_err(action);
-        assert!(error.message().ends_with("yet"), "{action}: {error}");
-    }
+}
+
+#[test]
+fn an_action_that_no_connection_can_meet_is_pointed_at() {
+    // Could break if it waited for the first attempt, which would then be answered with something else.
+    check(
+        &[
+            "[listener]\nhttp = \"1.1\"\n[[route]]\nmatch = \"GET /x\"\nscript = \"503, 2x goaway, 200\"\n",
+            "[listener]\nhttp = \"2\"\n[[route]]\nmatch = \"GET /x\"\nmix = { \"bad-chunk\" = 1 }\n",
+        ],
+        expect![[r#"
+            mock.toml:5:19: HTTP/1.1 has no `goaway`, and this listener speaks nothing else
+            5 | script = "503, 2x goaway, 200"
+              |                   ^^^^^^
+              = expected `http = "auto"` in [listener], or another action
+            mock.toml:5:10: HTTP/2 has no `bad-chunk`, and this listener speaks nothing else
+            5 | mix = { "bad-chunk" = 1 }
+              |          ^^^^^^^^^
+              = expected `http = "auto"` in [listener], or another action
+        "#]],
+    );
+    let both = "[[route]]\nmatch = \"GET /x\"\nscript = \"goaway, rst-stream, bad-chunk, slow-headers\"\n";
+    assert!(MockFile::parse("mock.toml", both).is_ok());
 }
 
 #[test]

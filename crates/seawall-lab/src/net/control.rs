@@ -34,7 +34,7 @@ const BODY_BYTES_MAX: usize = 512 * 1024;
 const RESOURCES: &str = "resources/";
 
 /// What there is: a name, the methods that it takes, what it does.
-const ENDPOINTS: [(&str, &[Verb], &str); 7] = [
+const ENDPOINTS: [(&str, &[Verb], &str); 8] = [
     ("", &[Verb::Get], "this list"),
     (
         "journal",
@@ -60,6 +60,11 @@ const ENDPOINTS: [(&str, &[Verb], &str); 7] = [
         "routes",
         &[Verb::Get, Verb::Post, Verb::Delete],
         "what is answered; POST `METHOD PATH = SCRIPT`, TOML or JSON puts routes in, DELETE ?route=METHOD PATH takes one out",
+    ),
+    (
+        "ca.pem",
+        &[Verb::Get],
+        "the certificate of the mock's authority, where it speaks TLS",
     ),
     (
         "clock",
@@ -108,8 +113,19 @@ pub(super) async fn answer(shared: &Shared, request: &Request, body: &[u8]) -> A
         .unwrap_or_else(|refused| refused)
 }
 
+fn authority(shared: &Shared) -> Result<Answer, Answer> {
+    match &shared.setting.identity {
+        Some(identity) => Ok(Answer {
+            content_type: Some("application/x-pem-file"),
+            body: identity.ca_pem().as_bytes().to_vec(),
+            ..Answer::empty(200)
+        }),
+        None => Err(refusal(404, "this mock speaks no TLS")),
+    }
+}
+
 async fn respond(shared: &Shared, request: &Request, body: &[u8]) -> Result<Answer, Answer> {
-    stranger::refuse(&shared.name, request)?;
+    stranger::refuse(&shared.setting.name, request)?;
     let name = request.path().strip_prefix(PREFIX).unwrap_or_default();
     let name = name.trim_start_matches('/');
     if let Some(resource) = name.strip_prefix(RESOURCES) {
@@ -147,6 +163,10 @@ async fn respond(shared: &Shared, request: &Request, body: &[u8]) -> Result<Answ
             routes::put(shared, text()?)
         }
         ("routes", Verb::Delete) => routes::take_out(shared, &query(&["route"])?),
+        ("ca.pem", _) => {
+            query(&[])?;
+            authority(shared)
+        }
         ("clock", Verb::Post) => {
             query(&[])?;
             clock::turn(shared, text()?).await

@@ -23,7 +23,7 @@ use std::borrow::Cow;
 
 pub(super) use events::Events;
 
-/// The fault of what was asked for and is not served yet.
+/// The fault of what was asked for and cannot be served.
 pub(super) const NOT_SERVED: &str = "not-served";
 /// When every answer says it was made (2025-01-01): a real date would make two equal runs differ.
 const CREATED_UNIX_SECS: u64 = 1_735_689_600;
@@ -87,6 +87,24 @@ impl Answer {
         bytes
     }
 
+    /// Its headers, but those of the framing.
+    pub(super) fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
+        let scripted = |name: &str| self.headers.iter().any(|(key, _)| key.eq_ignore_ascii_case(name));
+        let content_type = self
+            .content_type
+            .filter(|_| !scripted("content-type") && !self.is_bodiless());
+        let headers = self
+            .headers
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()));
+        let fault = self.fault.as_deref().map(|fault| ("x-seawall-fault", fault));
+        content_type
+            .map(|value| ("content-type", value))
+            .into_iter()
+            .chain(headers)
+            .chain(fault)
+    }
+
     /// The head on the wire of HTTP/1.1, with this length of its body, where it claims one.
     pub(super) fn head(&self, length: Option<u64>, chunked: bool, keep: Keep) -> Vec<u8> {
         let mut head = format!("HTTP/1.1 {} {}\r\n", self.status, phrase(self.status));
@@ -96,18 +114,8 @@ impl Answer {
             head.push_str(value);
             head.push_str("\r\n");
         };
-        let scripted = |name: &str| self.headers.iter().any(|(key, _)| key.eq_ignore_ascii_case(name));
-        if let Some(content_type) = self
-            .content_type
-            .filter(|_| !scripted("content-type") && !self.is_bodiless())
-        {
-            line("content-type", content_type);
-        }
-        for (name, value) in &self.headers {
+        for (name, value) in self.fields() {
             line(name, value);
-        }
-        if let Some(fault) = &self.fault {
-            line("x-seawall-fault", fault);
         }
         if let Some(length) = length.filter(|_| !self.is_bodiless()) {
             line("content-length", &length.to_string());

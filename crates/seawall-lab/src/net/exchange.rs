@@ -17,6 +17,12 @@ use std::borrow::Cow;
 
 /// The fault of a rule that cannot keep another state value apart.
 const STATE_FULL: &str = "state-full";
+/// The longest head of a request, in bytes.
+pub(super) const HEAD_BYTES_MAX: usize = 64 * 1024;
+/// The longest body of a request, in bytes.
+pub(super) const BODY_BYTES_MAX: u64 = 256 * 1024 * 1024;
+/// How much of a body is kept for the dialect to look at; the rest is read and let go.
+pub(super) const BODY_KEPT_MAX: usize = 1024 * 1024;
 
 /// A request without its body, whichever protocol it came by.
 #[derive(Clone, Debug)]
@@ -250,6 +256,11 @@ impl<'s> Exchange<'s> {
         }
     }
 
+    /// A fault that no turn decided: the connection's, or that of a sibling which took the connection with it.
+    pub(super) fn met(&mut self, fault: Cow<'static, str>) {
+        self.outcome.fault.get_or_insert(fault);
+    }
+
     /// The first byte of the answer is about to be sent.
     pub(super) fn answering(&mut self, status: Option<u16>) {
         self.settle();
@@ -265,6 +276,16 @@ impl<'s> Exchange<'s> {
     /// Counts bytes of the answer that were sent.
     pub(super) fn sent(&mut self, bytes: u64) {
         self.outcome.bytes_out += bytes;
+    }
+
+    /// The fault so far.
+    pub(super) fn fault_name(&self) -> Option<Cow<'static, str>> {
+        self.outcome.fault.clone()
+    }
+
+    /// Whether a byte of the answer was sent.
+    pub(super) fn has_sent(&self) -> bool {
+        self.outcome.bytes_out > 0
     }
 
     /// Shows the journal what is known so far: call it before a wait, so that whoever looks meanwhile sees what for.

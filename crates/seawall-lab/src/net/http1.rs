@@ -30,9 +30,9 @@ pub(super) enum Keep {
     Close,
 }
 
-/// Serves a connection until one side ends it.
-pub(super) async fn run(socket: Socket, connection: u64, shared: Arc<Shared>) {
-    let mut wire = Wire::new(socket, shared.pace.clone());
+/// Serves a connection until one side ends it; `read` is what was already read of it.
+pub(super) async fn run(socket: Socket, read: Vec<u8>, connection: u64, shared: Arc<Shared>) {
+    let mut wire = Wire::new(socket, read, shared.pace.clone());
     let mut on_connection = 0;
     loop {
         let after = match wire.head().await {

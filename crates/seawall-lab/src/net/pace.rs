@@ -73,6 +73,11 @@ impl Pace {
         .await;
     }
 
+    /// Waits until this time, for nobody.
+    pub(super) async fn until(&self, at: Instant) {
+        self.dial.sleep_until(at).await;
+    }
+
     /// Counts whoever holds what it gives as kept waiting.
     pub(super) fn keep_waiting(&self) -> Waiting {
         let place = Place {

@@ -20,12 +20,18 @@
 //! | `slow-headers` | piece by piece | its length | whole | done |
 //! | `bad-gzip` | whole, says gzip | its length | no gzip | done |
 //! | `apply then ...` | as the action that follows | | | |
+//! | `rst-stream` | none | – | none | RST_STREAM |
+//! | `goaway` | none | – | none | GOAWAY without this stream |
+//!
+//! What ends an answer too soon without a fault of the connection (`truncate`, `wrong-length`) ends the connection over
+//! HTTP/1.1, where nothing else ends a body, and the stream over HTTP/2, whose siblings go on.
 //!
 //! A body is padded with spaces where a fault asks for more bytes than it has: it is always cut short of its end.
 
 use super::dialect::{self, Answer, Ask, Told, Wanted};
+use crate::listener::{Fit, Version, fit};
 use crate::plan::{Choice, Dialect, Turn};
-use crate::script::{Action, After, Body as Scripted, Cut, Deed, Reply, Stream, StreamEnd};
+use crate::script::{Action, After, Body as Scripted, Cut, Deed, ErrorCode, Reply, Stream, StreamEnd};
 use seawall_core::time::Duration;
 use std::fmt;
 use std::num::NonZeroU64;
@@ -44,6 +50,17 @@ pub(super) enum Performer {
     Http10,
     /// HTTP/1.1.
     Http1,
+    /// HTTP/2.
+    Http2,
+}
+
+impl Performer {
+    fn version(self) -> Version {
+        match self {
+            Self::Http10 | Self::Http1 => Version::Http1,
+            Self::Http2 => Version::Http2,
+        }
+    }
 }
 
 /// What is to be sent.
@@ -116,6 +133,10 @@ pub(super) enum Ending {
     HalfClose,
     /// A chunk whose length is no number, and FIN.
     BadChunk,
+    /// RST_STREAM.
+    ResetStream(ErrorCode),
+    /// GOAWAY that leaves this stream out; FIN when the streams before it have ended.
+    Goaway(ErrorCode),
 }
 
 impl Score {
@@ -227,6 +248,9 @@ struct Composer<'a> {
 
 impl Composer<'_> {
     fn action(&self, action: &Action) -> Score {
+        if let Fit::Lacks(deed) = fit(action, self.performer.version()) {
+            return self.lacks(deed);
+        }
         let faulty = |mut score: Score| {
             score.answer.fault = score.answer.fault.or_else(|| self.turn.fault());
             score
@@ -260,7 +284,7 @@ impl Composer<'_> {
             Deed::Reset(after) => self.cut_after(*after, Ending::Reset),
             Deed::Close(after) => self.cut_after(*after, Ending::Close),
             Deed::Hang(after) => self.cut_after(*after, Ending::Hang),
-            Deed::Truncate(cut) => self.part(*cut, Ending::Close),
+            Deed::Truncate(cut) => self.part(*cut, self.short()),
             Deed::Drip(bytes_per_second) => Score {
                 body: Body::Slow(Pieces::at(*bytes_per_second)),
                 ..Score::whole(self.plain())
@@ -284,13 +308,14 @@ impl Composer<'_> {
             }
             Deed::BadChunk => match self.performer {
                 Performer::Http10 => self.lacks(&action.deed.name()),
-                Performer::Http1 => Score {
+                Performer::Http1 | Performer::Http2 => Score {
                     claim: Claim::Open,
                     ending: Ending::BadChunk,
                     ..Score::whole(self.plain())
                 },
             },
-            Deed::Goaway | Deed::RstStream => self.lacks(&action.deed.name()),
+            Deed::Goaway(code) => Score::silent(Ending::Goaway(*code)),
+            Deed::RstStream(after, code) => self.cut_after(*after, Ending::ResetStream(*code)),
         })
     }
 
@@ -298,7 +323,7 @@ impl Composer<'_> {
     fn lacks(&self, action: &str) -> Score {
         let protocol = match self.performer {
             Performer::Http10 => "HTTP/1.0",
-            Performer::Http1 => "HTTP/1.1",
+            Performer::Http1 | Performer::Http2 => self.performer.version().name(),
         };
         let message = format!("this mock does not serve `{action}` over {protocol}");
         let mut answer = dialect::refusal(500, &message);
@@ -441,8 +466,16 @@ impl Composer<'_> {
         }
         Score {
             claim: Claim::Bytes(answer.body.len() as u64 + more - fewer),
-            ending: Ending::Close,
+            ending: self.short(),
             ..Score::whole(answer)
+        }
+    }
+
+    /// How a body ends that is not as long as its head said.
+    fn short(&self) -> Ending {
+        match self.performer {
+            Performer::Http10 | Performer::Http1 => Ending::Close,
+            Performer::Http2 => Ending::Done,
         }
     }
 }

@@ -9,7 +9,7 @@ use seawall_core::time::Duration;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
@@ -121,6 +121,29 @@ fn sending(stream: &TcpStream) -> Sending {
 #[cfg(not(target_os = "linux"))]
 fn sending(_stream: &TcpStream) -> Sending {
     Sending::Unknown
+}
+
+/// Waits until the peer has ended its side or is gone, without reading a byte: what it sends stays where it is. A peer
+/// that ends its side behind bytes that nobody takes is not seen to, and the stream's own reads hear no more of what has
+/// come by now: see [`awake`].
+pub(super) async fn until_left(stream: &TcpStream) {
+    loop {
+        match stream.ready(Interest::READABLE).await {
+            Ok(ready) if ready.is_read_closed() => return,
+            // Said to be unread, so that the next wait ends with news only.
+            Ok(_) => {
+                let _unread = stream.try_io(Interest::READABLE, || {
+                    Err::<(), _>(io::ErrorKind::WouldBlock.into())
+                });
+            }
+            Err(_) => return,
+        }
+    }
+}
+
+/// The stream as new, so that what came unread wakes its reader.
+pub(super) fn awake(stream: TcpStream) -> io::Result<TcpStream> {
+    TcpStream::from_std(stream.into_std()?)
 }
 
 impl AsyncRead for Socket {

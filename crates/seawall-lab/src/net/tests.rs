@@ -6,7 +6,9 @@ use tokio::net::TcpStream;
 
 mod faults;
 mod http;
+mod http2;
 mod limits;
+mod listener;
 mod profiles;
 mod providers;
 mod storm;

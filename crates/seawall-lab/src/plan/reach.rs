@@ -10,7 +10,7 @@
 //! | a status below 300 | is done |
 //! | `stream`, `drip`, `slow-headers` | is done: the answer is whole, however slow or however it ends |
 //! | `truncate`, `wrong-length`, `bad-chunk`, `half-close`, `bad-gzip` | is done: the answer is spoiled, not the work |
-//! | `reset after=N`, `close after=N`, `hang after=N` | is done: the answer had begun |
+//! | `reset after=N`, `close after=N`, `hang after=N`, `rst-stream after=N` | is done: the answer had begun |
 //! | `apply then ...` | is done, whatever becomes of the answer |
 //! | no step holds | is done |
 //! | a status of 300 or more, `error-in-200` | is not done: the server says so |
@@ -54,11 +54,13 @@ impl Reach {
             | Deed::HalfClose
             | Deed::SlowHeaders
             | Deed::BadGzip => Self::Work,
-            Deed::Reset(after) | Deed::Close(after) | Deed::Hang(after) => match after {
-                After::Nothing => Self::Fault,
-                After::BodyBytes(_) => Self::Work,
-            },
-            Deed::Garbage | Deed::Goaway | Deed::RstStream => Self::Fault,
+            Deed::Reset(after) | Deed::Close(after) | Deed::Hang(after) | Deed::RstStream(after, _) => {
+                match after {
+                    After::Nothing => Self::Fault,
+                    After::BodyBytes(_) => Self::Work,
+                }
+            }
+            Deed::Garbage | Deed::Goaway(_) => Self::Fault,
         }
     }
 }
@@ -90,6 +92,7 @@ mod tests {
             "reset after=0",
             "close after=1",
             "hang after=9",
+            "rst-stream after=0",
             "apply then reset",
             "apply then hang",
             "apply then 503",

@@ -64,22 +64,10 @@ impl ListenerScript {
         self.end
     }
 
-    /// Refuses steps that only a listener with TLS can do.
+    /// Refuses steps that only a listener with TLS can do; points at them where the script stands in a file.
     pub(crate) fn check_plain(&self, source: Source<'_>) -> Result<(), ScriptError> {
-        let steps = self.steps.iter().zip(&self.spans.0);
-        for (step, span) in steps {
-            let welcome = step.action.welcome;
-            if welcome.layer() == Layer::Tls {
-                let message = format!(
-                    "`{}` needs TLS, which this listener does not speak",
-                    welcome.name()
-                );
-                return Err(source
-                    .error(span.clone(), message)
-                    .expecting("`tls = true` beside the script, or reset, close or hang"));
-            }
-        }
-        Ok(())
+        let mut steps = self.steps.iter().zip(&self.spans.0);
+        steps.try_for_each(|(step, span)| step.action.check_plain(source, span.clone()))
     }
 }
 
@@ -104,6 +92,21 @@ pub struct Reception {
     pub welcome: Welcome,
     /// Time that passes before it; the system has accepted the connection by then.
     pub delay: Duration,
+}
+
+impl Reception {
+    /// Refuses what only a listener with TLS can do.
+    pub(crate) fn check_plain(self, source: Source<'_>, span: Range<usize>) -> Result<(), ScriptError> {
+        match self.welcome.layer() {
+            Layer::Tcp => Ok(()),
+            Layer::Tls => {
+                let name = self.welcome.name();
+                let message = format!("`{name}` needs TLS, which this listener does not speak");
+                let right = "`tls = true` beside the script, or reset, close or hang";
+                Err(source.error(span, message).expecting(right))
+            }
+        }
+    }
 }
 
 impl fmt::Display for Reception {

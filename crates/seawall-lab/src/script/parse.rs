@@ -2,8 +2,8 @@
 
 use super::lex::{Kind, Token, tokens};
 use super::{
-    ACTION_NAMES, Action, After, BODY_BYTES_MAX, Body, Cut, Deed, End, Reply, SCRIPT_BYTES_MAX, STEPS_MAX,
-    Step, Stream, StreamEnd, Wording,
+    ACTION_NAMES, Action, After, BODY_BYTES_MAX, Body, Cut, Deed, End, ErrorCode, Reply, SCRIPT_BYTES_MAX,
+    STEPS_MAX, Step, Stream, StreamEnd, Wording,
 };
 use crate::error::{ScriptError, Source, shown};
 use seawall_core::time::Duration;
@@ -389,8 +389,8 @@ fn deed(source: Source<'_>, word: &str, span: &Range<usize>) -> Result<Deed, Scr
         "half-close" => Ok(Deed::HalfClose),
         "slow-headers" => Ok(Deed::SlowHeaders),
         "bad-gzip" => Ok(Deed::BadGzip),
-        "goaway" => Ok(Deed::Goaway),
-        "rst-stream" => Ok(Deed::RstStream),
+        "goaway" => Ok(Deed::Goaway(Deed::DEFAULT_GOAWAY)),
+        "rst-stream" => Ok(Deed::RstStream(After::Nothing, Deed::DEFAULT_RST_STREAM)),
         "stop" => Err(source.error(
             span.clone(),
             "`stop` is no action: it stands alone, at the end of a script",
@@ -450,7 +450,18 @@ impl Options<'_, '_> {
                     source.error(at, message).expecting_one_of(&value, &names)
                 })?;
             }
-            (Deed::Reset(after) | Deed::Close(after) | Deed::Hang(after), "after") => {
+            (Deed::Goaway(code) | Deed::RstStream(_, code), "error") => {
+                let names = ErrorCode::ALL.map(ErrorCode::name);
+                let found = ErrorCode::ALL.into_iter().find(|code| code.name() == value);
+                *code = found.ok_or_else(|| {
+                    let message = format!("HTTP/2 has no error code `{}`", shown(&value));
+                    source.error(at, message).expecting_one_of(&value, &names)
+                })?;
+            }
+            (
+                Deed::Reset(after) | Deed::Close(after) | Deed::Hang(after) | Deed::RstStream(after, _),
+                "after",
+            ) => {
                 *after = After::BodyBytes(number(source, key, &value, at, 0, BODY_BYTES_MAX)?);
             }
             (Deed::Truncate(cut), "at") => *cut = truncation(source, &value, at)?,
@@ -503,9 +514,9 @@ impl Options<'_, '_> {
             | Deed::BadChunk
             | Deed::HalfClose
             | Deed::SlowHeaders
-            | Deed::BadGzip
-            | Deed::Goaway
-            | Deed::RstStream => &["delay"],
+            | Deed::BadGzip => &["delay"],
+            Deed::Goaway(_) => &["error", "delay"],
+            Deed::RstStream(..) => &["after", "error", "delay"],
         };
         let message = format!("`{}` has no option `{}`", shown(self.word), shown(key));
         self.source.error(span, message).expecting_one_of(key, known)

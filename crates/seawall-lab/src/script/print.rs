@@ -1,6 +1,6 @@
 //! Canonical text: one form for every script, which reads back as the same script.
 
-use super::{Action, After, Body, Cut, Deed, End, Reply, Script, Step, Stream, StreamEnd};
+use super::{Action, After, Body, Cut, Deed, End, ErrorCode, Reply, Script, Step, Stream, StreamEnd};
 use seawall_core::time::Duration;
 use std::fmt;
 
@@ -67,9 +67,14 @@ impl fmt::Display for Deed {
             | Self::BadChunk
             | Self::HalfClose
             | Self::SlowHeaders
-            | Self::BadGzip
-            | Self::Goaway
-            | Self::RstStream => Ok(()),
+            | Self::BadGzip => Ok(()),
+            Self::Goaway(code) => error_code(f, *code, Self::DEFAULT_GOAWAY),
+            Self::RstStream(after, code) => {
+                if let After::BodyBytes(bytes) = after {
+                    write!(f, " after={bytes}")?;
+                }
+                error_code(f, *code, Self::DEFAULT_RST_STREAM)
+            }
         }
     }
 }
@@ -95,6 +100,13 @@ fn options(f: &mut fmt::Formatter<'_>, reply: &Reply) -> fmt::Result {
         Body::Raw(body) => write!(f, " body={}", Quoted(body)),
         Body::Text(body) => write!(f, " text={}", Quoted(body)),
         Body::Json(body) => write!(f, " json={}", Quoted(body)),
+    }
+}
+
+fn error_code(f: &mut fmt::Formatter<'_>, code: ErrorCode, default: ErrorCode) -> fmt::Result {
+    match code == default {
+        true => Ok(()),
+        false => write!(f, " error={}", code.name()),
     }
 }
 

@@ -35,6 +35,7 @@ fn every_action_of_the_grammar_is_read_with_its_options() {
         "truncate at=50%, truncate at=100",
         "drip bps=20, garbage, wrong-length +5, wrong-length -5, bad-chunk, half-close",
         "slow-headers, bad-gzip, goaway, rst-stream",
+        "goaway error=enhance-your-calm, rst-stream after=10 error=refused-stream delay=1s",
         "200, at 10s for 5s 503, 3x at 20s 500, 200",
         "200 delay=90.5s",
         "200, stop",
@@ -380,7 +381,7 @@ fn simple_deed() -> impl Strategy<Value = Deed> {
         1 => Just(Deed::ErrorIn200),
         1 => after.clone().prop_map(Deed::Reset),
         1 => after.clone().prop_map(Deed::Close),
-        1 => after.prop_map(Deed::Hang),
+        1 => after.clone().prop_map(Deed::Hang),
         1 => (0..=99_u8).prop_map(|percent| Deed::Truncate(Cut::Percent(percent))),
         1 => (0..=BODY_BYTES_MAX).prop_map(|bytes| Deed::Truncate(Cut::Bytes(bytes))),
         1 => any::<NonZeroU64>().prop_map(Deed::Drip),
@@ -389,8 +390,11 @@ fn simple_deed() -> impl Strategy<Value = Deed> {
         1 => (option::of(any::<u32>()), option::of(length()), proptest::sample::select(StreamEnd::ALL.to_vec()))
             .prop_map(|(events, gap, then)| Deed::Stream(Stream { events, gap: gap.unwrap_or_default(), then })),
         1 => proptest::sample::select(vec![
-            Deed::Garbage, Deed::BadChunk, Deed::HalfClose, Deed::SlowHeaders, Deed::BadGzip, Deed::Goaway, Deed::RstStream,
+            Deed::Garbage, Deed::BadChunk, Deed::HalfClose, Deed::SlowHeaders, Deed::BadGzip,
         ]),
+        1 => proptest::sample::select(ErrorCode::ALL.to_vec()).prop_map(Deed::Goaway),
+        1 => (after, proptest::sample::select(ErrorCode::ALL.to_vec()))
+            .prop_map(|(after, code)| Deed::RstStream(after, code)),
     ]
 }
 

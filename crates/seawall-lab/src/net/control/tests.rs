@@ -94,19 +94,19 @@ async fn a_slip_is_told_with_what_was_meant_and_changes_nothing() {
         said.push_str(&refused(&mock, method, path, body).await);
     }
     expect![[r#"
-        404: the control plane has no such thing; it has journal, verify, reset, resources, routes, clock, and /__seawall/ says what each does; did you mean /__seawall/reset?
-        404: the control plane has no such thing; it has journal, verify, reset, resources, routes, clock, and /__seawall/ says what each does; did you mean /__seawall/journal?
+        404: the control plane has no such thing; it has journal, verify, reset, resources, routes, ca.pem, clock, and /__seawall/ says what each does; did you mean /__seawall/reset?
+        404: the control plane has no such thing; it has journal, verify, reset, resources, routes, ca.pem, clock, and /__seawall/ says what each does; did you mean /__seawall/journal?
         400: there is no parameter `rout`; this takes route, state; did you mean `route`?
         400: state is a value of one route: say ?route=METHOD PATH too
-        404: no route is `GET /y`; there are GET /x
+        404: no route is `GET /y`; there are GET /x; did you mean `GET /x`?
         400: the parameter `route` comes twice
         400: `route=GET%2` is not percent-encoded UTF-8
         400: there is no parameter `x`; this takes none
         400: since is the number of an attempt, not `x`
         400: format is json or jsonl, not `csv`
-        404: no route is `GET /y`; there are GET /x
+        404: no route is `GET /y`; there are GET /x; did you mean `GET /x`?
         400: say which: ?route=METHOD PATH, percent-encoded
-        404: no route is `GET /y`; there are GET /x
+        404: no route is `GET /y`; there are GET /x; did you mean `GET /x`?
         400: the body is empty; expected `METHOD PATH = SCRIPT`, or [[route]] tables of a mock file, or a route as JSON
         400: 1:18: `rest` is no action
         1 | GET /x = 2x 503, rest

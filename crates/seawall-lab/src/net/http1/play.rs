@@ -94,7 +94,12 @@ impl Player<'_> {
         let status = Some(score.answer.status);
         let last = match score.ending {
             Ending::Done | Ending::Close => Last::OfAll,
-            Ending::Reset | Ending::Hang | Ending::HalfClose | Ending::BadChunk => Last::OfPart,
+            Ending::Reset
+            | Ending::Hang
+            | Ending::HalfClose
+            | Ending::BadChunk
+            | Ending::ResetStream(_)
+            | Ending::Goaway(_) => Last::OfPart,
         };
         match score.opening {
             Opening::Silent => return Ok(keep),
@@ -164,7 +169,15 @@ impl Player<'_> {
             (Ending::BadChunk, _) => self.send_last(BAD_CHUNK, Last::OfAll).await,
             (Ending::Done, Framing::Chunks) => self.send_last(b"0\r\n\r\n", Last::OfAll).await,
             (Ending::Done, Framing::Bare)
-            | (Ending::Reset | Ending::Close | Ending::Hang | Ending::HalfClose, _) => Ok(()),
+            | (
+                Ending::Reset
+                | Ending::Close
+                | Ending::Hang
+                | Ending::HalfClose
+                | Ending::ResetStream(_)
+                | Ending::Goaway(_),
+                _,
+            ) => Ok(()),
         }
     }
 
@@ -271,6 +284,11 @@ impl Player<'_> {
                 self.exchange.show();
                 self.keep_until_left().await;
                 self.exchange.left();
+            }
+            // Composed for HTTP/2 alone; over HTTP/1.1 the nearest thing to giving up an exchange is to end it.
+            Ending::ResetStream(_) | Ending::Goaway(_) => {
+                drop(self.exchange);
+                self.wire.close().await;
             }
             Ending::HalfClose => {
                 self.exchange.show();

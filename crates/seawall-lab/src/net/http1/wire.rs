@@ -5,20 +5,15 @@
 //! a chunk's line, the body, and what may arrive while an answer waits.
 
 use super::{Keep, Request};
+use crate::net::exchange::{BODY_BYTES_MAX, BODY_KEPT_MAX, HEAD_BYTES_MAX};
 use crate::net::pace::{DRAIN_MAX, Pace, moment};
 use crate::net::socket::{Socket, Waited};
 use seawall_core::time::Duration;
 use std::io;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// The longest head of a request, in bytes.
-pub(super) const HEAD_BYTES_MAX: usize = 64 * 1024;
 /// The most headers of a request.
 const HEADERS_MAX: usize = 128;
-/// The longest body of a request, in bytes.
-pub(super) const BODY_BYTES_MAX: u64 = 256 * 1024 * 1024;
-/// How much of a body is kept for the dialect to look at; the rest is read and let go.
-const BODY_KEPT_MAX: usize = 1024 * 1024;
 /// The longest line of chunked coding, in bytes.
 const CHUNK_LINE_MAX: usize = 4 * 1024;
 /// The most trailer lines.
@@ -78,11 +73,11 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    pub(super) fn new(stream: Socket, pace: Pace) -> Self {
+    pub(super) fn new(stream: Socket, read: Vec<u8>, pace: Pace) -> Self {
         Self {
             stream,
             sent: Sent::Nothing,
-            buffer: Vec::new(),
+            buffer: read,
             pace,
         }
     }

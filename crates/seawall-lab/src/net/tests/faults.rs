@@ -47,8 +47,8 @@ async fn an_error_in_a_200_is_the_dialects_error() {
 }
 
 #[tokio::test]
-async fn an_unserved_action_of_a_rule_made_in_code_is_never_a_quiet_200() {
-    // Could break if only the loader knew what is served.
+async fn an_action_that_this_protocol_lacks_is_never_a_quiet_200() {
+    // Could break if only the loader knew what a protocol has: a listener of both takes it.
     let mix = crate::plan::Mix::new(vec![("goaway".parse().unwrap(), 1)]).unwrap();
     let rule = Rule::new(crate::plan::Pattern::any(), crate::plan::Answers::Mix(mix));
     let mock = Mock::builder().rule(rule).start().await.unwrap();

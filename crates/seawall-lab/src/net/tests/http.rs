@@ -1,6 +1,8 @@
 //! Everything that is no fault: requests as they come, answers, dialects, the journal, the control plane.
 
 use super::*;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 
 #[tokio::test]
 async fn one_connection_serves_many_attempts_however_their_bodies_are_framed() {
@@ -464,11 +466,8 @@ async fn a_dropped_mock_is_a_stopped_one() {
 
 #[tokio::test]
 async fn what_is_wrong_with_a_mock_is_said_before_it_listens() {
-    let error = Mock::start("GET /x = goaway").await.unwrap_err();
-    assert!(
-        error.to_string().contains("does not serve `goaway` yet"),
-        "{error}"
-    );
+    let error = Mock::start("GET /x = go-away").await.unwrap_err();
+    assert!(error.to_string().contains("did you mean `goaway`?"), "{error}");
     let taken = Mock::builder().start().await.unwrap();
     let error = Mock::builder()
         .listen(taken.address().to_string())
@@ -521,7 +520,12 @@ async fn a_connection_takes_little_room_while_it_hangs() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
     let (stream, _) = listener.accept().await.unwrap();
-    let connection = http1::run(Socket::Plain(stream), 1, Arc::clone(&mock.shared));
+    let connection = http1::run(
+        socket::Socket::Plain(stream),
+        Vec::new(),
+        1,
+        Arc::clone(&mock.shared),
+    );
     let bytes = size_of_val(&connection);
     assert!(bytes <= 4 * 1024, "{bytes} bytes");
     drop(client);

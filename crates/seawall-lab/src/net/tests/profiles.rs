@@ -4,6 +4,7 @@ use super::*;
 use crate::plan::Profile;
 use seawall::crank::CrankedClock;
 use seawall_core::time::{Duration, Instant};
+use tokio::task::JoinSet;
 
 async fn mock(profile: Profile, clock: &CrankedClock) -> Arc<Mock> {
     let builder = Mock::builder().profile(profile).clock(Arc::new(clock.clone()));

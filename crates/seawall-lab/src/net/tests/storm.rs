@@ -5,6 +5,7 @@ use crate::plan::{Answers, Idempotency, MethodPattern, Mix, PathPattern, Pattern
 use seawall_core::rng::Rng;
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 
 const KEYS: usize = 1_000;
 const CALLERS: usize = 10_000;

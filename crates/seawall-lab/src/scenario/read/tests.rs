@@ -366,7 +366,7 @@ fn a_mistake_in_the_mock_is_pointed_at_in_the_scenario() {
             pay.toml:2:1: a mock has no key `rout`
             2 | rout = []
               | ^^^^ did you mean `route`?
-              = expected one of listen, seed, time_scale, clock, route
+              = expected one of listen, seed, time_scale, clock, listener, route
         "#]],
     );
 }

@@ -2,6 +2,7 @@
 
 use super::super::*;
 use seawall::crank::CrankedClock;
+use tokio::net::TcpSocket;
 
 /// More than all buffers between mock and client hold.
 const HUGE_BYTES: usize = 32 * 1024 * 1024;
