@@ -12,10 +12,10 @@ use seawall_lab::file::{FILE_BYTES_MAX, MockFile};
 use seawall_lab::net::{CONNECTIONS_MAX, DEFAULT_LISTEN, Mock, MockError, MockOptions};
 use seawall_lab::passage::{Passage, TimeScale};
 use seawall_lab::plan::{Answers, Profile, Rule};
+use seawall_lab::script::listener::ListenerScript;
 use serde_json::json;
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -30,6 +30,8 @@ Examples:
     seawall mock --route 'GET /v1/* = 429 retry-after=2, reset after=10, 200'
   A provider with a bad day, the same one each time:
     seawall mock --profile flaky --seed 7 --listen 127.0.0.1:9000
+  A port that is closed for two seconds, then speaks TLS, HTTP/1.1 and HTTP/2:
+    seawall mock --listener 'for 2s refuse, accept' --tls --ca-out ca.pem
 
   An hour's window in six minutes, or when the test says so:
     seawall mock --route 'GET /x = for 1h 503, 200' --time-scale 10
@@ -61,6 +63,15 @@ pub(crate) struct Args {
     /// Lets the mock's time stand still until POST /__seawall/clock turns it on.
     #[arg(long, value_name = "manual", value_enum, hide_possible_values = true)]
     clock: Option<ClockKind>,
+    /// What connections meet before any request, as in 'for 5s refuse, accept' [default: the file's].
+    #[arg(long, value_name = "SCRIPT")]
+    listener: Option<String>,
+    /// Speak TLS, by an authority that is made now and thrown away at the end.
+    #[arg(long)]
+    tls: bool,
+    /// Where to write that authority's certificate (PEM), for a client to trust; its key is written nowhere.
+    #[arg(long, value_name = "FILE")]
+    ca_out: Option<PathBuf>,
 }
 
 /// Whose hand turns the clock.
@@ -86,10 +97,19 @@ async fn serve(told: Told, common: Common) -> Result<ExitCode, Failure> {
     // First of all: whoever reads the address may interrupt at once.
     let mut interrupts = Interrupts::listen().map_err(|error| Failure::io("signals", &error))?;
     let mock = told.options.start().await.map_err(cannot_start)?;
+    if let Some(path) = &told.ca_out {
+        write_ca(&mock, path)?;
+    }
     told.notes.iter().for_each(|note| talk.note(note));
     told.details.iter().for_each(|detail| talk.detail(detail));
-    crate::print(&first_line(mock.address(), common))?;
+    crate::print(&first_line(&mock.url(), common))?;
     talk.detail(format_args!("what came in: {}/__seawall/journal", mock.url()));
+    if mock.ca_pem().is_some() {
+        talk.detail(format_args!(
+            "the certificate to trust: {}/__seawall/ca.pem",
+            mock.url()
+        ));
+    }
     if let Some(note) = unusual(mock.clock().passage, &mock.url()) {
         talk.note(note);
     }
@@ -106,8 +126,7 @@ async fn serve(told: Told, common: Common) -> Result<ExitCode, Failure> {
 }
 
 /// The line is a contract: programs wait for it.
-fn first_line(address: SocketAddr, common: Common) -> String {
-    let url = format!("http://{address}");
+fn first_line(url: &str, common: Common) -> String {
     if common.json {
         json!({ "listening": url }).to_string()
     } else {
@@ -128,6 +147,16 @@ fn unusual(passage: Passage, url: &str) -> Option<String> {
     }
 }
 
+/// Before the first line: whoever has read that may look for the file.
+fn write_ca(mock: &Mock, path: &Path) -> Result<(), Failure> {
+    let Some(pem) = mock.ca_pem() else {
+        return Err(Failure::usage(
+            "--ca-out writes what TLS needs, and this mock speaks none; add --tls",
+        ));
+    };
+    std::fs::write(path, pem).map_err(|error| Failure::io(&path.display().to_string(), &error))
+}
+
 fn farewell(mock: &Mock) -> String {
     let journal = mock.journal();
     let attempts = journal.attempts.len() as u64 + journal.dropped;
@@ -146,6 +175,7 @@ fn farewell(mock: &Mock) -> String {
 /// What the mock was told, and what to tell the user about it once it listens.
 struct Told {
     options: MockOptions,
+    ca_out: Option<PathBuf>,
     notes: Vec<String>,
     details: Vec<String>,
 }
@@ -167,6 +197,14 @@ fn read_all(args: &Args, common: Common) -> Result<Told, Failure> {
         None => {}
     }
     let mut options = rules.into_iter().fold(Mock::builder(), MockOptions::rule);
+    if let Some(text) = &args.listener {
+        // Read here for the error's sake: at the start it would not say which option it is about.
+        ListenerScript::parse(text).map_err(|error| Failure::usage(format!("--listener:{error}")))?;
+        options = options.listener(text);
+    }
+    if args.tls {
+        options = options.tls();
+    }
     if let Some(file) = file {
         options = options.file(file);
     }
@@ -188,6 +226,7 @@ fn read_all(args: &Args, common: Common) -> Result<Told, Failure> {
     }
     Ok(Told {
         options,
+        ca_out: args.ca_out.clone(),
         notes,
         details,
     })

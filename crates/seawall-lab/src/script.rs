@@ -267,7 +267,7 @@ pub struct Stream {
 pub enum StreamEnd {
     /// With the dialect's end.
     Done,
-    /// The connection is cut.
+    /// Cut: over HTTP/1.1 the connection ends, over HTTP/2 the stream is reset.
     Cut,
     /// With an error event.
     Error,

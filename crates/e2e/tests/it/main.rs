@@ -7,6 +7,7 @@ mod cases;
 mod ends;
 mod limits;
 mod mocked;
+mod mocked_tls;
 mod providers;
 mod renewed;
 mod server;

@@ -392,7 +392,7 @@ impl Composer<'_> {
             },
             ending: match stream.then {
                 StreamEnd::Done | StreamEnd::Error | StreamEnd::BadJson | StreamEnd::NoDone => Ending::Done,
-                StreamEnd::Cut => Ending::Close,
+                StreamEnd::Cut => self.cut(),
                 StreamEnd::Stall => Ending::Hang,
             },
             ..Score::whole(answer)
@@ -468,6 +468,14 @@ impl Composer<'_> {
             claim: Claim::Bytes(answer.body.len() as u64 + more - fewer),
             ending: self.short(),
             ..Score::whole(answer)
+        }
+    }
+
+    /// How a stream of events is cut: its connection where it has one of its own, else itself alone.
+    fn cut(&self) -> Ending {
+        match self.performer {
+            Performer::Http10 | Performer::Http1 => Ending::Close,
+            Performer::Http2 => Ending::ResetStream(Deed::DEFAULT_RST_STREAM),
         }
     }
 
