@@ -125,7 +125,11 @@ async fn a_port_that_is_closed_is_met_as_one_and_a_counted_refusal_as_a_reset() 
     let told = soon(upstream.call(payment())).await;
     assert_eq!(told.unwrap().status.as_u16(), 200);
     soon(mock.quiet()).await;
-    assert_eq!(mock.journal().attempts.len(), 1, "nobody saw those that were refused");
+    assert_eq!(
+        mock.journal().attempts.len(),
+        1,
+        "nobody saw those that were refused"
+    );
 }
 
 #[tokio::test]

@@ -2,7 +2,8 @@
 
 use seawall::config::Config;
 use seawall_lab::file::MockFile;
-use seawall_lab::plan::Rule;
+use seawall_lab::listener::{Fit, Version, fit};
+use seawall_lab::script::listener::{ListenerScript, Welcome};
 use seawall_lab::script::{Action, Script};
 use std::path::Path;
 
@@ -30,21 +31,18 @@ fn rows(page: &str, heading: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn every_action_has_a_row_that_says_whether_it_is_served() {
-    // A page that promises an action which the mock refuses sends people to the wrong place, and so does the reverse.
+fn every_action_has_a_row_that_says_what_each_version_of_http_has() {
+    // A page that promises an action which a connection cannot meet sends people to the wrong place, and so does the
+    // reverse.
     let rows = rows(&page(GRAMMAR), "## Actions");
     for row in &rows {
-        let [text, _, served] = row.as_slice() else {
+        let [text, over_http1, over_http2] = row.as_slice() else {
             panic!("a row has three cells: {row:?}");
         };
-        assert!(Action::parse(text).is_ok(), "{text} is no action");
-        let is_served = Rule::parse(&format!("GET /x = {text}")).is_ok();
-        let said = match served.as_str() {
-            "today" => true,
-            "later" => false,
-            other => panic!("{text} is served {other}"),
-        };
-        assert_eq!(said, is_served, "{text}");
+        let action = Action::parse(text).unwrap_or_else(|error| panic!("{error}"));
+        for (version, cell) in [(Version::Http1, over_http1), (Version::Http2, over_http2)] {
+            assert_eq!(fit(&action, version) == Fit::Fits, cell != "–", "{text}");
+        }
     }
     // The parser's own list of what it knows.
     let error = Action::parse("?").expect_err("no action").to_string();
@@ -60,6 +58,14 @@ fn the_scripts_and_files_of_the_docs_are_read() {
     // An example that does not parse is the first thing that a reader copies.
     for row in rows(&page(GRAMMAR), "## Steps") {
         Script::parse(&row[0]).unwrap_or_else(|error| panic!("{error}"));
+    }
+    let listener = rows(&page(GRAMMAR), "## Before any request");
+    for welcome in Welcome::ALL {
+        let told = listener.iter().any(|row| {
+            let script = ListenerScript::parse(&row[0]).unwrap_or_else(|error| panic!("{error}"));
+            script.steps().iter().any(|step| step.action.welcome == welcome)
+        });
+        assert!(told, "{} has no row", welcome.name());
     }
     let mut files = 0;
     for path in [GRAMMAR, "docs/guide/mock.md", "docs/reference/limit.md"] {
