@@ -141,6 +141,51 @@ fn the_line_is_json_where_json_was_asked_for() {
     assert!(TcpStream::connect(address).is_ok(), "{url}");
 }
 
+#[test]
+fn tls_is_said_in_the_first_line_and_only_the_authoritys_certificate_is_written() {
+    // A key that is written is trusted by somebody for as long as the file lies there.
+    let folder = Folder::new("mock-tls");
+    let file = folder.0.join("ca.pem");
+    let file_name = file.display().to_string();
+    let mock = Running::start(&["--tls", "--ca-out", &file_name]);
+    assert!(
+        mock.first_line
+            .starts_with("mock listening on https://127.0.0.1:"),
+        "{}",
+        mock.first_line
+    );
+    let pem = std::fs::read_to_string(&file).expect("the file is there by then");
+    assert_eq!(pem.matches("-----BEGIN ").count(), 1, "{pem}");
+    assert!(pem.starts_with("-----BEGIN CERTIFICATE-----"), "{pem}");
+    check(
+        &["--ca-out", &file_name],
+        2,
+        expect![[r#"
+        error: --ca-out writes what TLS needs, and this mock speaks none; add --tls
+    "#]],
+    );
+    check(
+        &["--listener", "2x refused, accept"],
+        2,
+        expect![[r#"
+        error: --listener:1:4: `refused` is nothing that a listener does
+        1 | 2x refused, accept
+          |    ^^^^^^^ did you mean `refuse`?
+          = expected one of accept, refuse, reset, close, hang, tls-fail, tls-hang, bad-cert, expired-cert
+    "#]],
+    );
+    check(
+        &["--listener", "accept, bad-cert"],
+        2,
+        expect![[r#"
+        error: 1:1: `bad-cert` needs TLS, which this listener does not speak
+        1 | bad-cert
+          | ^^^^^^^^
+          = expected `tls = true` beside the script, or reset, close or hang
+    "#]],
+    );
+}
+
 #[cfg(unix)]
 #[test]
 fn a_mock_that_was_told_nothing_says_so_and_answers_200() {
@@ -308,7 +353,12 @@ fn what_cannot_be_served_is_told_before_anything_listens() {
     check(
         &["--route", "GET /x = rst-stream error=refused"],
         2,
-        expect![[r#""#]],
+        expect![[r#"
+            error: --route:1:27: HTTP/2 has no error code `refused`
+            1 | GET /x = rst-stream error=refused
+              |                           ^^^^^^^
+              = expected one of no-error, protocol-error, internal-error, flow-control-error, settings-timeout, stream-closed, frame-size-error, refused-stream, cancel, compression-error, connect-error, enhance-your-calm, inadequate-security, http-1.1-required
+        "#]],
     );
     check(
         &["--profile", "outrage"],
@@ -338,11 +388,11 @@ fn what_cannot_be_served_is_told_before_anything_listens() {
         &[&file],
         2,
         expect![[r#"
-        error: FOLDER/m.toml:3:1: a route has no key `scirpt`
-        3 | scirpt = "503"
-          | ^^^^^^ did you mean `script`?
-          = expected one of match, script, mix, latency, dialect, state
-    "#]],
+            error: FOLDER/m.toml:3:1: a route has no key `scirpt`
+            3 | scirpt = "503"
+              | ^^^^^^ did you mean `script`?
+              = expected one of match, script, mix, latency, dialect, state, limit, resource, idempotency
+        "#]],
     );
     let file = folder.file("bytes.toml", b"seed = 1 # \xff\n");
     check(

@@ -207,7 +207,7 @@ fn a_listener_says_what_connections_meet() {
             mock.toml:2:19: `bad-cert` needs TLS, which this listener does not speak
             2 | script = "accept, bad-cert"
               |                   ^^^^^^^^
-              = expected `tls = true` beside the script, or reset, close or hang
+              = expected `tls = true` in [listener], `--tls`, or reset, close or hang
             mock.toml:2:7: tls is neither true nor false
             2 | tls = "yes"
               |       ^^^^^

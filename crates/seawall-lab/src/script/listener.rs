@@ -102,7 +102,7 @@ impl Reception {
             Layer::Tls => {
                 let name = self.welcome.name();
                 let message = format!("`{name}` needs TLS, which this listener does not speak");
-                let right = "`tls = true` beside the script, or reset, close or hang";
+                let right = "`tls = true` in [listener], `--tls`, or reset, close or hang";
                 Err(source.error(span, message).expecting(right))
             }
         }

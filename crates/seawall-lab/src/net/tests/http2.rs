@@ -516,6 +516,152 @@ async fn many_streams_at_once_are_each_answered() {
     driven.abort();
 }
 
+/// A client that is no part of what is tested: the library's, with a task that drives it.
+async fn library(mock: &Mock) -> (h2::client::SendRequest<bytes::Bytes>, tokio::task::JoinHandle<()>) {
+    let stream = TcpStream::connect(mock.address()).await.unwrap();
+    let (client, connection) = h2::client::handshake(stream).await.unwrap();
+    let driven = tokio::spawn(async move {
+        // How it ends is seen by the streams.
+        connection.await.ok();
+    });
+    (client.ready().await.unwrap(), driven)
+}
+
+/// Sends one request with this body; its status, its headers, and its body.
+async fn sent(
+    client: &h2::client::SendRequest<bytes::Bytes>,
+    request: ::http::Request<()>,
+    body: &[u8],
+) -> (u16, ::http::HeaderMap, Vec<u8>) {
+    let mut client = client.clone().ready().await.unwrap();
+    let (response, mut sending) = client.send_request(request, body.is_empty()).unwrap();
+    let mut left = body;
+    while !left.is_empty() {
+        sending.reserve_capacity(left.len());
+        let granted = std::future::poll_fn(|context| sending.poll_capacity(context)).await;
+        let (piece, rest) = left.split_at(granted.unwrap().unwrap().min(left.len()));
+        left = rest;
+        sending
+            .send_data(bytes::Bytes::copy_from_slice(piece), left.is_empty())
+            .unwrap();
+    }
+    let (head, mut receiving) = response.await.unwrap().into_parts();
+    let mut answer = Vec::new();
+    while let Some(piece) = receiving.data().await {
+        answer.extend_from_slice(&piece.unwrap());
+    }
+    (head.status.as_u16(), head.headers, answer)
+}
+
+#[tokio::test]
+async fn a_request_is_the_same_request_whichever_protocol_brought_it() {
+    // Could break if a header, the query or the end of the body were lost between the library and the exchange.
+    let told = Mock::builder()
+        .route("POST /v1/chat/completions = 503, 200")
+        .route("HEAD /x = 200")
+        .route("PUT /x = 200");
+    let mock = told.start().await.unwrap();
+    let (client, driven) = library(&mock).await;
+    let to = |method: &str, path: &str| {
+        let request = ::http::Request::builder().method(method);
+        let request = request.uri(format!("http://mock{path}"));
+        request.header("idempotency-key", "k-7").body(()).unwrap()
+    };
+    let body = br#"{"model":"small","messages":[{"role":"user","content":"Why?"}]}"#;
+    let (status, headers, answer) = sent(&client, to("POST", "/v1/chat/completions?x=1"), body).await;
+    assert_eq!(
+        (status, &headers["x-seawall-fault"]),
+        (503, &"503".parse().unwrap())
+    );
+    assert_eq!(headers["content-length"], answer.len().to_string());
+    let (status, headers, answer) = sent(&client, to("POST", "/v1/chat/completions"), body).await;
+    assert_eq!(
+        (status, &headers["content-type"]),
+        (200, &"application/json".parse().unwrap())
+    );
+    let answer: Value = serde_json::from_slice(&answer).unwrap();
+    assert!(
+        answer["choices"][0]["message"]["content"]
+            .as_str()
+            .unwrap()
+            .contains("Why?")
+    );
+    let (status, headers, answer) = sent(&client, to("HEAD", "/x"), b"").await;
+    assert_eq!((status, answer.len()), (200, 0));
+    assert_ne!(headers["content-length"], "0");
+    // More than any window at its start.
+    let (status, ..) = sent(&client, to("PUT", "/x"), &vec![b'x'; 3 << 20]).await;
+    assert_eq!(status, 200);
+    let (status, _, journal) = sent(&client, to("GET", "/__seawall/journal"), b"").await;
+    let journal: Value = serde_json::from_slice(&journal).unwrap();
+    assert_eq!((status, journal["attempts"].as_array().unwrap().len()), (200, 4));
+    mock.quiet().await;
+    let attempt = &mock.journal().attempts[0];
+    assert_eq!(
+        (attempt.path.as_str(), attempt.key.as_deref()),
+        ("/v1/chat/completions", Some("k-7"))
+    );
+    assert!(mock.journal().attempts[3].bytes_in > 3 << 20);
+    driven.abort();
+}
+
+#[tokio::test]
+async fn a_stream_of_events_ends_its_stream_and_a_cut_one_is_reset() {
+    // Could break if the end of events were the connection's, or a cut stream looked whole.
+    let told =
+        Mock::builder().route("POST /v1/chat/completions = stream events=2, stream events=2 then=cut, 200");
+    let mock = told.start().await.unwrap();
+    let (client, driven) = library(&mock).await;
+    let request = || {
+        let request = ::http::Request::post("http://mock/v1/chat/completions");
+        request.body(()).unwrap()
+    };
+    let (status, headers, events) = sent(&client, request(), b"{}").await;
+    assert_eq!((status, headers.contains_key("content-length")), (200, false));
+    assert!(String::from_utf8(events).unwrap().ends_with("data: [DONE]\n\n"));
+    let mut ready = client.clone().ready().await.unwrap();
+    let (response, _) = ready.send_request(request(), true).unwrap();
+    let mut body = response.await.unwrap().into_body();
+    let broken = loop {
+        match body.data().await {
+            Some(Ok(_)) => {}
+            Some(Err(error)) => break error,
+            None => panic!("a cut stream has no end"),
+        }
+    };
+    assert_eq!(broken.reason(), Some(h2::Reason::INTERNAL_ERROR));
+    assert_eq!(sent(&client, request(), b"{}").await.0, 200);
+    mock.quiet().await;
+    assert!(
+        mock.journal()
+            .attempts
+            .iter()
+            .all(|attempt| attempt.connection == 1)
+    );
+    driven.abort();
+}
+
+#[tokio::test]
+async fn a_client_that_gives_up_hundreds_at_once_keeps_its_connection() {
+    // Could break if a batch that is cancelled passed for a flood, or if one that is given up took a place for ever.
+    let mock = mock("hang").await;
+    let mut raw = Raw::open(&mock, &[]).await;
+    for round in 0..5 {
+        let first = 1 + round * 400;
+        for stream in (first..first + 400).step_by(2) {
+            raw.get(stream, "/x").await;
+        }
+        for stream in (first..first + 400).step_by(2) {
+            let cancel = Frame::new(RST_STREAM, 0, stream, &8_u32.to_be_bytes());
+            raw.send(&cancel).await;
+        }
+    }
+    raw.get(9_001, "/elsewhere").await;
+    assert_eq!(kinds(&raw.answer(9_001).await), [HEADERS, DATA]);
+    mock.quiet().await;
+    assert_eq!((mock.journal().open, mock.kept_waiting()), (0, 0));
+}
+
 #[tokio::test]
 async fn curl_speaks_http2_to_it() {
     // Could break if only our own reader understood it: 92 is a stream that ended as none should, 28 silence.
