@@ -121,7 +121,9 @@ fn first_line(stdout: ChildStdout) -> Receiver<String> {
 }
 
 fn address_in(line: &str) -> Option<String> {
-    let (_, rest) = line.split_once("http://")?;
+    let rest = ["http://", "https://"]
+        .into_iter()
+        .find_map(|scheme| line.split_once(scheme).map(|(_, rest)| rest))?;
     let address = rest.split(|c: char| c.is_whitespace() || c == '/').next()?;
     Some(address.to_owned())
 }
