@@ -420,6 +420,14 @@ impl Plan {
         })
     }
 
+    /// Whether the server listens at all, and when that may change: it is out where one of its rules is an outage.
+    pub fn weather(&self, now: Instant) -> (Weather, Instant) {
+        match self.rules().any(|rule| rule.answers == Answers::Outage) {
+            true => (weather::outage(now), weather::outage_turns(now)),
+            false => (Weather::Clear, Instant::NEVER),
+        }
+    }
+
     /// Begins every script again.
     pub fn reset(&mut self) {
         for part in &mut self.parts {

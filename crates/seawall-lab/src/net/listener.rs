@@ -21,6 +21,7 @@ use super::socket::{Socket, awake, until_left};
 use super::tls::Shown;
 use super::{CONNECTIONS_MAX, Shared, http1, http2};
 use crate::listener::{Arrival, Arrivals, Door, HttpVersions, Version};
+use crate::plan::Weather;
 use crate::script::listener::{ListenerScript, Reception, Welcome};
 use seawall::crank::WireEnd;
 use seawall_core::time::{Duration, Instant};
@@ -156,7 +157,7 @@ pub(super) async fn accept(mut port: Port, shared: Arc<Shared>) {
     let mut number = 0_u64;
     loop {
         let begun_again = shared.begun_again.notified();
-        let door = shared.progress().door(shared.pace.now());
+        let door = door(&shared);
         if port.turn(door).is_err() {
             // The port was taken while it was closed; it may come free.
             moment(ACCEPT_PAUSE).await;
@@ -183,6 +184,18 @@ pub(super) async fn accept(mut port: Port, shared: Arc<Shared>) {
             // A connection's panic has been printed by the hook; the others go on.
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
         }
+    }
+}
+
+/// Whether the port is open: by the listener's script, and by the weather of the plan.
+fn door(shared: &Shared) -> Door {
+    let now = shared.pace.now();
+    let scripted = shared.progress().door(now);
+    let (weather, turns) = shared.plan().weather(now);
+    match (weather, scripted) {
+        (Weather::Refuses, Door::Open(until) | Door::Shut(until)) => Door::Shut(until.min(turns)),
+        (Weather::Clear | Weather::Answers503, Door::Open(until)) => Door::Open(until.min(turns)),
+        (Weather::Clear | Weather::Answers503, Door::Shut(until)) => Door::Shut(until.min(turns)),
     }
 }
 
