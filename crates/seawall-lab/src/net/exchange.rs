@@ -61,7 +61,7 @@ impl Request {
 #[derive(Debug)]
 pub(super) struct Exchange<'s> {
     shared: &'s Shared,
-    number: u64,
+    entry: Written,
     outcome: Outcome,
     /// Its key is in flight until this is handed back.
     ticket: Option<Ticket>,
@@ -69,8 +69,17 @@ pub(super) struct Exchange<'s> {
     seats: [Option<Seat>; 2],
 }
 
+/// How far its entry in the journal is.
+#[derive(Debug)]
+enum Written {
+    /// To be entered with its turn, so that the journal's order is that of the turns.
+    Not(Box<Attempt>),
+    /// Entered under this number.
+    As(u64),
+}
+
 impl<'s> Exchange<'s> {
-    /// Enters an attempt whose head was read.
+    /// Begins an attempt whose head was read.
     pub(super) fn begin(shared: &'s Shared, request: &Request, connection: u64, on_connection: u64) -> Self {
         let attempt = Attempt {
             method: kept(request.method.as_bytes()),
@@ -80,18 +89,19 @@ impl<'s> Exchange<'s> {
             retry_count: request.header("x-stainless-retry-count").map(kept),
             ..unread(connection, on_connection, shared.pace.now())
         };
-        Self::enter(shared, attempt, request.bytes)
+        Self::open(shared, attempt, request.bytes)
     }
 
-    /// Enters an attempt whose head could not be read.
+    /// Begins an attempt whose head could not be read.
     pub(super) fn begin_unread(shared: &'s Shared, connection: u64, on_connection: u64) -> Self {
-        Self::enter(shared, unread(connection, on_connection, shared.pace.now()), 0)
+        Self::open(shared, unread(connection, on_connection, shared.pace.now()), 0)
     }
 
-    fn enter(shared: &'s Shared, attempt: Attempt, bytes_in: u64) -> Self {
+    fn open(shared: &'s Shared, attempt: Attempt, bytes_in: u64) -> Self {
+        shared.log().begin();
         Self {
-            number: shared.log().begin(attempt),
             shared,
+            entry: Written::Not(Box::new(attempt)),
             outcome: Outcome {
                 bytes_in,
                 ..Outcome::default()
@@ -99,6 +109,16 @@ impl<'s> Exchange<'s> {
             ticket: None,
             seats: [None, None],
         }
+    }
+
+    /// Enters the attempt in the journal, once; gives its number there.
+    fn enter(&mut self) -> u64 {
+        let number = match std::mem::replace(&mut self.entry, Written::As(0)) {
+            Written::As(number) => number,
+            Written::Not(attempt) => self.shared.log().enter(*attempt),
+        };
+        self.entry = Written::As(number);
+        number
     }
 
     /// Counts body bytes that were read.
@@ -117,6 +137,7 @@ impl<'s> Exchange<'s> {
     fn decided(&mut self, request: &Request, body: &[u8], performer: Performer) -> Score {
         let (method, path) = (request.method.as_str(), request.path());
         let mut plan = self.shared.plan();
+        self.enter();
         let matched = plan.matching(method, path);
         let Some(place) = matched.or_else(|| plan.implied(path)) else {
             let known: Vec<String> = plan
@@ -289,8 +310,9 @@ impl<'s> Exchange<'s> {
     }
 
     /// Shows the journal what is known so far: call it before a wait, so that whoever looks meanwhile sees what for.
-    pub(super) fn show(&self) {
-        self.shared.log().show(self.number, self.outcome.clone());
+    pub(super) fn show(&mut self) {
+        let number = self.enter();
+        self.shared.log().show(number, self.outcome.clone());
     }
 
     /// Ends an attempt whose client left before it had the whole answer.
@@ -305,9 +327,8 @@ impl Drop for Exchange<'_> {
         let outcome = std::mem::take(&mut self.outcome);
         // Before anybody is told that it has ended.
         self.seats = [None, None];
-        self.shared
-            .log()
-            .end(self.number, self.shared.pace.now(), outcome);
+        let number = self.enter();
+        self.shared.log().end(number, self.shared.pace.now(), outcome);
         self.shared.ended.notify_waiters();
     }
 }

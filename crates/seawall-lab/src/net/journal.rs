@@ -157,12 +157,16 @@ impl Log {
         }
     }
 
+    /// Counts an attempt that begins. It is to be entered, and ended.
+    pub(super) fn begin(&mut self) {
+        self.open += 1;
+    }
+
     /// Enters an attempt; gives it its number.
-    pub(super) fn begin(&mut self, mut attempt: Attempt) -> u64 {
+    pub(super) fn enter(&mut self, mut attempt: Attempt) -> u64 {
         let number = self.next;
         attempt.number = number;
         self.next += 1;
-        self.open += 1;
         if self.attempts.len() == self.attempts_max {
             self.attempts.pop_front();
             self.dropped += 1;

@@ -349,7 +349,8 @@ fn a_long_journal_keeps_the_newest_and_counts_the_rest() {
     // Could break if an end were written into another attempt's entry once old ones were dropped.
     let mut log = Log::keeping(3);
     let blank = super::journal_entry();
-    let numbers: Vec<u64> = (0..5).map(|_| log.begin(blank.clone())).collect();
+    (0..5).for_each(|_| log.begin());
+    let numbers: Vec<u64> = (0..5).map(|_| log.enter(blank.clone())).collect();
     assert_eq!(numbers, [1, 2, 3, 4, 5]);
     for number in [1, 4] {
         log.end(
@@ -371,7 +372,7 @@ fn a_long_journal_keeps_the_newest_and_counts_the_rest() {
     log.clear();
     log.end(5, seawall_core::time::Instant::START, journal::Outcome::default());
     assert_eq!(
-        (log.journal().attempts.len(), log.open(), log.begin(blank)),
+        (log.journal().attempts.len(), log.open(), log.enter(blank)),
         (0, 2, 6)
     );
 }
