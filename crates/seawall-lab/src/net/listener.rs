@@ -273,7 +273,7 @@ async fn receive(visit: Visit, shared: Arc<Shared>, arrival: Arrival) {
     }
 }
 
-async fn keep_silent(stream: &TcpStream, shared: &Shared, exchange: Exchange<'_>) {
+async fn keep_silent(stream: &TcpStream, shared: &Shared, mut exchange: Exchange<'_>) {
     exchange.show();
     let kept = shared.pace.keep_waiting();
     until_left(stream).await;

@@ -260,7 +260,7 @@ impl<'p> Player<'p> {
     }
 
     /// Waits on purpose, and sees if the client gives the stream up meanwhile.
-    async fn wait(&mut self, length: Duration, exchange: &Exchange<'_>) -> Result<(), Gone> {
+    async fn wait(&mut self, length: Duration, exchange: &mut Exchange<'_>) -> Result<(), Gone> {
         if length.is_zero() {
             return Ok(());
         }
