@@ -4,6 +4,7 @@ use super::*;
 
 mod catalogue;
 mod clients;
+mod frames;
 mod leaves;
 mod raw;
 mod seen;

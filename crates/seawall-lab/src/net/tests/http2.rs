@@ -3,26 +3,26 @@
 use super::*;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-const DATA: u8 = 0;
-const HEADERS: u8 = 1;
-const RST_STREAM: u8 = 3;
+pub(super) const DATA: u8 = 0;
+pub(super) const HEADERS: u8 = 1;
+pub(super) const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
-const GOAWAY: u8 = 7;
+pub(super) const GOAWAY: u8 = 7;
 const WINDOW_UPDATE: u8 = 8;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 const ACK: u8 = 1;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Frame {
-    kind: u8,
+pub(super) struct Frame {
+    pub(super) kind: u8,
     flags: u8,
     stream: u32,
-    payload: Vec<u8>,
+    pub(super) payload: Vec<u8>,
 }
 
 impl Frame {
-    fn new(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Self {
+    pub(super) fn new(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Self {
         Self {
             kind,
             flags,
@@ -40,28 +40,31 @@ impl Frame {
         bytes
     }
 
-    fn ends(&self) -> bool {
+    pub(super) fn ends(&self) -> bool {
         self.flags & END_STREAM != 0 && [DATA, HEADERS].contains(&self.kind)
     }
 
-    fn number(&self, at: usize) -> u32 {
+    pub(super) fn number(&self, at: usize) -> u32 {
         u32::from_be_bytes(self.payload[at..at + 4].try_into().unwrap())
     }
 }
 
 /// A client that knows frames and nothing else.
-struct Raw {
+pub(super) struct Raw {
     stream: TcpStream,
     read: Vec<u8>,
+    /// A write was told of a reset. That is told once: a read after it would see a clean end.
+    reset: bool,
 }
 
 impl Raw {
     /// Opens a connection with these settings.
-    async fn open(mock: &Mock, settings: &[(u16, u32)]) -> Self {
+    pub(super) async fn open(mock: &Mock, settings: &[(u16, u32)]) -> Self {
         let stream = TcpStream::connect(mock.address()).await.unwrap();
         let mut raw = Self {
             stream,
             read: Vec::new(),
+            reset: false,
         };
         let payload: Vec<u8> = settings
             .iter()
@@ -75,12 +78,12 @@ impl Raw {
         raw
     }
 
-    async fn send(&mut self, frame: &Frame) {
+    pub(super) async fn send(&mut self, frame: &Frame) {
         self.stream.write_all(&frame.encode()).await.unwrap();
     }
 
     /// Sends a GET, its headers without any compression.
-    async fn get(&mut self, stream: u32, path: &str) {
+    pub(super) async fn get(&mut self, stream: u32, path: &str) {
         // Literals without indexing, their names by the static table (RFC 7541, 6.2.2): :path is 4; :method GET is 2
         // and :scheme http 6 as they stand.
         let mut block = vec![0x82, 0x86, 0x04, u8::try_from(path.len()).unwrap()];
@@ -90,20 +93,23 @@ impl Raw {
     }
 
     /// The next frame that is no housekeeping; `Err` at the end of the connection, with what was left unread.
-    async fn next(&mut self) -> Result<Frame, (End, Vec<u8>)> {
+    pub(super) async fn next(&mut self) -> Result<Frame, (End, Vec<u8>)> {
         loop {
             if let Some(frame) = self.parsed() {
                 match frame.kind {
                     SETTINGS if frame.flags & ACK == 0 => {
-                        self.stream
-                            .write_all(&Frame::new(SETTINGS, ACK, 0, &[]).encode())
-                            .await
-                            .ok();
+                        let ack = Frame::new(SETTINGS, ACK, 0, &[]).encode();
+                        if let Err(error) = self.stream.write_all(&ack).await {
+                            self.reset |= error.kind() == io::ErrorKind::ConnectionReset;
+                        }
                     }
                     SETTINGS | WINDOW_UPDATE => {}
                     _ => return Ok(frame),
                 }
                 continue;
+            }
+            if self.reset {
+                return Err((End::Rst, std::mem::take(&mut self.read)));
             }
             let more = tokio::time::timeout(PATIENCE, self.stream.read_buf(&mut self.read));
             match more.await.expect("the mock sends or ends") {
@@ -133,7 +139,7 @@ impl Raw {
     }
 
     /// Every frame of this stream to its end; others are passed over.
-    async fn answer(&mut self, stream: u32) -> Vec<Frame> {
+    pub(super) async fn answer(&mut self, stream: u32) -> Vec<Frame> {
         let mut frames = Vec::new();
         loop {
             let frame = self.next().await.expect("the stream ends first");

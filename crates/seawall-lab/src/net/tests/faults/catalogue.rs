@@ -1,6 +1,7 @@
 //! The fault catalogue: what each action is for and what a right client does, and from it the page that shows what a
 //! raw client saw.
 
+use super::frames::frames;
 use super::seen::{GET, chat, see};
 use crate::script::{Action, Script};
 use expect_test::expect_file;
@@ -8,11 +9,20 @@ use expect_test::expect_file;
 /// One action with one set of options.
 pub(super) struct Entry {
     pub(super) script: &'static str,
+    pub(super) spoken: Spoken,
     pub(super) asked: Asked,
     /// What it stands for in the world.
     purpose: &'static str,
     /// What a right client does.
     right: &'static str,
+}
+
+/// Which version of HTTP has the action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Spoken {
+    Both,
+    Http1,
+    Http2,
 }
 
 /// What a client asks.
@@ -27,6 +37,7 @@ pub(super) enum Asked {
 const fn entry(script: &'static str, purpose: &'static str, right: &'static str) -> Entry {
     Entry {
         script,
+        spoken: Spoken::Both,
         asked: Asked::Report,
         purpose,
         right,
@@ -38,6 +49,10 @@ const fn streamed(script: &'static str, purpose: &'static str, right: &'static s
         asked: Asked::Chat,
         ..entry(script, purpose, right)
     }
+}
+
+const fn only(spoken: Spoken, entry: Entry) -> Entry {
+    Entry { spoken, ..entry }
 }
 
 /// Every action, in the order of the page.
@@ -104,10 +119,13 @@ pub(super) const CATALOGUE: &[Entry] = &[
         "A link or a server that is nearly dead: every byte comes before a limit between two bytes runs out.",
         "has a limit for the whole call, beside the one between two bytes (F1)",
     ),
-    entry(
-        "slow-headers",
-        "The same before the body: the head comes a byte at a time, ten a second.",
-        "limits the time to the whole head, and the whole call (F1, F2)",
+    only(
+        Spoken::Http1,
+        entry(
+            "slow-headers",
+            "The same before the body: the head comes a byte at a time, ten a second.",
+            "limits the time to the whole head, and the whole call (F1, F2)",
+        ),
     ),
     entry(
         "garbage",
@@ -124,10 +142,13 @@ pub(super) const CATALOGUE: &[Entry] = &[
         "A server that sends more than it promised.",
         "takes what was promised and never uses the connection again: what follows is no next answer",
     ),
-    entry(
-        "bad-chunk",
-        "A proxy that mangles chunks: after one good chunk, a length that is no number.",
-        "calls it broken, though some of the body was right",
+    only(
+        Spoken::Http1,
+        entry(
+            "bad-chunk",
+            "A proxy that mangles chunks: after one good chunk, a length that is no number.",
+            "calls it broken, though some of the body was right",
+        ),
     ),
     entry(
         "half-close",
@@ -170,14 +191,42 @@ pub(super) const CATALOGUE: &[Entry] = &[
         "A provider whose process ended in the middle, behind a proxy that closes the body as if it were whole.",
         "misses the dialect's end (here `data: [DONE]`) and says that the answer is cut",
     ),
+    only(
+        Spoken::Http2,
+        entry(
+            "goaway",
+            "A server that is about to restart: GOAWAY leaves the request out.",
+            "sends it again on a new connection, a write too: the server says that it was not looked at (D)",
+        ),
+    ),
+    only(
+        Spoken::Http2,
+        entry(
+            "rst-stream error=refused-stream",
+            "A server that has too much to do: the stream is refused before anything was done.",
+            "sends it again, a write too (D)",
+        ),
+    ),
+    only(
+        Spoken::Http2,
+        entry(
+            "rst-stream",
+            "A handler that died: RST_STREAM, `internal-error`. Other streams of the connection go on.",
+            "tries again where a repeat is safe: the request may have acted (E2)",
+        ),
+    ),
+    only(
+        Spoken::Http2,
+        entry(
+            "rst-stream after=5",
+            "The same in the middle of the answer.",
+            "throws the part away, and tries again where a repeat is safe (E2)",
+        ),
+    ),
 ];
 
 /// Actions without an entry, and why.
-const ELSEWHERE: [(&str, &str); 3] = [
-    ("apply", "on the wire it is the action that it holds"),
-    ("goaway", "HTTP/2 alone"),
-    ("rst-stream", "HTTP/2 alone"),
-];
+const ELSEWHERE: [(&str, &str); 1] = [("apply", "on the wire it is the action that it holds")];
 /// The longest line of the page's bytes, in characters, and how much of its end is shown.
 const LINE_CHARS_MAX: usize = 100;
 const LINE_END_CHARS: usize = 24;
@@ -233,25 +282,29 @@ async fn the_page_shows_what_a_raw_client_saw() {
     let mut overview = String::new();
     let mut sections = String::new();
     for entry in CATALOGUE {
-        let request = match entry.asked {
-            Asked::Report => GET.to_owned(),
-            Asked::Chat => chat(),
-        };
-        let seen = see(entry.script, &request, 1).await;
-        let clients = row_of(entry.script);
         let script = entry.script;
         let anchor: String = script
             .chars()
             .filter(|c| c.is_ascii_alphanumeric() || *c == '-' || *c == ' ')
             .map(|c| if c == ' ' { '-' } else { c })
             .collect();
-        overview += &format!("| [`{script}`](#{anchor}) | {} |\n", clients[1..].join(" | "));
-        sections += &format!(
-            "\n## `{script}`\n\n{}\n\n```text\n{}```\n\nA right client {}.\n",
-            entry.purpose,
-            abridged(&seen.wire()),
-            entry.right
-        );
+        sections += &format!("\n## `{script}`\n\n{}\n", entry.purpose);
+        if entry.spoken != Spoken::Http2 {
+            overview += &format!(
+                "| [`{script}`](#{anchor}) | {} |\n",
+                row_of(script)[1..].join(" | ")
+            );
+            let request = match entry.asked {
+                Asked::Report => GET.to_owned(),
+                Asked::Chat => chat(),
+            };
+            let seen = see(script, &request, 1).await;
+            sections += &format!("\n```text\n{}```\n", abridged(&seen.wire()));
+        }
+        if entry.spoken != Spoken::Http1 {
+            sections += &format!("\nOver HTTP/2: {}.\n", frames(script).await);
+        }
+        sections += &format!("\nA right client {}.\n", entry.right);
     }
     let page = format!("{HEAD}{overview}{sections}");
     expect_file!["../../../../../../docs/reference/faults.md"].assert_eq(&page);
@@ -271,6 +324,9 @@ here). Times are the mock's, to the millisecond: the test turns that clock by ha
 the client leaves. Where the connection goes on, the next request on it is answered. A fault that has a head names itself
 there (`x-seawall-fault`), and the mock's journal names each. With `after=` and `at=` in bytes, a body that is too short is
 padded with spaces. `apply then ACTION` is on the wire what ACTION is; the work is done before.
+
+*Over HTTP/2* are the frames that come on the stream, for `GET /report` always, and what becomes of stream and connection. A
+fault that takes the connection takes every stream on it. The last four actions are of HTTP/2 alone.
 
 ## What clients make of them
 
