@@ -46,7 +46,7 @@ def may_succeed_later(status):
 
 def wait_s(retry, asked):
     """How long to wait: longer each time, never the same, and never less than the server asked for."""
-    guess = random.uniform(0, min(WAIT_MAX_S, FIRST_WAIT_S * 2**retry))
+    guess = min(WAIT_MAX_S, FIRST_WAIT_S * 2**retry) * random.uniform(0.25, 1)
     return max(guess, float(asked)) if asked else guess
 
 
