@@ -178,11 +178,11 @@ fn tls_is_said_in_the_first_line_and_only_the_authoritys_certificate_is_written(
         &["--listener", "accept, bad-cert"],
         2,
         expect![[r#"
-        error: 1:1: `bad-cert` needs TLS, which this listener does not speak
-        1 | bad-cert
-          | ^^^^^^^^
-          = expected `tls = true` beside the script, or reset, close or hang
-    "#]],
+            error: 1:1: `bad-cert` needs TLS, which this listener does not speak
+            1 | bad-cert
+              | ^^^^^^^^
+              = expected `tls = true` in [listener], `--tls`, or reset, close or hang
+        "#]],
     );
 }
 
