@@ -152,8 +152,7 @@ impl Mock {
     /// # Errors
     /// The text is no route.
     pub fn route(&self, text: &str) -> Result<(), ScriptError> {
-        self.shared.put(vec![Rule::parse(text)?]);
-        Ok(())
+        self.shared.put(vec![Rule::parse(text)?])
     }
 
     /// Takes a route out; see [`Mock::remove_route`](super::Mock::remove_route).

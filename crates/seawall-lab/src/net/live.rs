@@ -8,6 +8,7 @@ use super::journal::Journal;
 use super::pace::moment;
 use super::{Attempt, Mock, Shared};
 use crate::error::{ScriptError, Source, nearest};
+use crate::listener::check_rules;
 use crate::plan::{MethodPattern, Pattern, Rule, StateReset, pattern_in};
 use seawall_core::time::{Duration, Instant};
 use std::fmt;
@@ -76,10 +77,9 @@ impl Mock {
     /// ```
     ///
     /// # Errors
-    /// The text is no route.
+    /// The text is no route, or one with an action that no connection of this mock can meet.
     pub fn route(&self, text: &str) -> Result<(), ScriptError> {
-        self.shared.put(vec![Rule::parse(text)?]);
-        Ok(())
+        self.shared.put(vec![Rule::parse(text)?])
     }
 
     /// Takes the route with this pattern out while the mock runs.
@@ -140,8 +140,10 @@ impl Shared {
         Ok(attempts)
     }
 
-    pub(super) fn put(&self, rules: Vec<Rule>) {
+    pub(super) fn put(&self, rules: Vec<Rule>) -> Result<(), ScriptError> {
+        check_rules(&rules, self.setting.http)?;
         self.plan().put(rules);
+        Ok(())
     }
 
     pub(super) fn take_out(&self, pattern: &str) -> Result<(), RouteError> {

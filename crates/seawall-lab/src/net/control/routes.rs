@@ -38,7 +38,7 @@ pub(super) fn put(shared: &Shared, body: &str) -> Result<Answer, Answer> {
         Some(b'[' | b'#') => from_toml(body)?,
         Some(_) => vec![Rule::parse(body).map_err(|error| bad_script(&error))?],
     };
-    shared.put(rules);
+    shared.put(rules).map_err(|error| bad_script(&error))?;
     Ok(tell(shared))
 }
 

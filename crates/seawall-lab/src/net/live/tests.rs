@@ -1,3 +1,4 @@
+use crate::listener::HttpVersions;
 use crate::net::tests::{ask, status};
 use crate::net::{Mock, RouteError};
 use expect_test::expect;
@@ -169,4 +170,19 @@ async fn a_name_that_no_route_has_is_an_error_and_never_nothing() {
           = expected `METHOD PATH`, as in `POST /v1/payments` or `* /v1/*`
     "#]]
     .assert_eq(&(told.join("\n") + "\n"));
+}
+
+#[tokio::test]
+async fn a_route_that_no_connection_can_meet_is_refused_while_the_mock_runs_too() {
+    // Could break if only what a mock begins with were looked at: the fault would never come, and the test with it pass.
+    let mock = Mock::builder().http(HttpVersions::Http1).start().await.unwrap();
+    let error = mock.route("GET /x = goaway").unwrap_err().to_string();
+    assert!(error.contains("goaway"), "{error}");
+    let answer = ask(&mock, "POST", "/__seawall/routes", "GET /x = goaway").await;
+    assert_eq!(status(&answer), 400, "{answer}");
+    assert_eq!(
+        status(&ask(&mock, "GET", "/x", "").await),
+        200,
+        "nothing was put in"
+    );
 }
