@@ -63,6 +63,7 @@ impl Stage {
     pub(super) async fn play<T>(&self, acts: Vec<Act<'_, T>>) -> Result<Vec<T>, Stuck> {
         let mut players: Vec<Player<'_, T>> = acts.into_iter().map(Player::new).collect();
         let mut patience = Box::pin(moment(ARRIVAL_MAX));
+        let mut still_rounds = 0;
         let ended = poll_fn(|context| {
             let mut moved = turn(&mut players, context);
             if players.iter().all(|player| player.act.is_none()) {
@@ -71,7 +72,15 @@ impl Stage {
             // Watched before it is looked at, so that no news falls between the two.
             self.mock.watch(context.waker());
             self.wires.watch(context.waker());
-            if !moved && self.is_quiet() {
+            let quiet = !moved && self.is_quiet();
+            still_rounds = if quiet { still_rounds + 1 } else { 0 };
+            if quiet && still_rounds <= rounds_of_all() {
+                // Not yet: whoever was woken and is nobody's attempt (a port that opens) has its turn first.
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            if quiet {
+                still_rounds = 0;
                 if self.clock.step().is_none() {
                     return Poll::Ready(Err(Stuck::Still));
                 }
@@ -107,6 +116,13 @@ impl Stage {
         let out: u64 = self.upstreams.borrow().iter().map(Upstream::attempts_out).sum();
         out == self.mock.kept_waiting() && self.wires.are_still()
     }
+}
+
+/// After how many turns of ours every task of the runtime has had one, too.
+fn rounds_of_all() -> usize {
+    // The runtime lets about sixty tasks run between two turns of the one that it blocks on.
+    const TASKS_A_ROUND: usize = 32;
+    2 + tokio::runtime::Handle::current().metrics().num_alive_tasks() / TASKS_A_ROUND
 }
 
 /// Lets everybody who was woken play; whether anybody did.

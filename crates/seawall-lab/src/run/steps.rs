@@ -29,12 +29,16 @@ pub(super) async fn run(scenario: &Scenario, steps: &[Step], plan: &MockPlan<'_>
     let (clock, wires) = (CrankedClock::new(), Wires::new());
     let options = plan.options(0).clock(Arc::new(clock.clone())).wires(&wires);
     let mock = options.start().await?;
-    let transport = Transport::builder()
+    let mut transport = Transport::builder()
         .clock(Arc::new(clock.clone()))
         .seed(plan.seed(0))
-        .wires(&wires)
+        .wires(&wires);
+    if let Some(ca) = mock.ca_pem() {
+        transport = transport.extra_ca(ca);
+    }
+    let transport = transport
         .build()
-        .expect("a transport without authorities of its own can be built");
+        .expect("the mock's own authority is a certificate");
     let mut troupe = Troupe {
         scenario,
         plan,

@@ -285,6 +285,63 @@ fn the_same_seed_is_the_same_run_however_the_machine_is_loaded() {
 }
 
 #[test]
+fn tls_and_http2_pass_no_time_of_their_own() {
+    // A handshake, settings or a goodbye that time does not wait for makes an answer late; a mock whose authority the
+    // steps do not trust fails them all.
+    let text = r#"
+        [mock.listener]
+        tls = true
+        script = "for 2s refuse, reset, tls-fail, accept"
+        [[mock.route]]
+        match = "GET /x"
+        script = "429 retry-after=5, hang, rst-stream, goaway, 200 delay=3s"
+        [[step]]
+        send = "GET /x"
+        times = 2
+        policy = { retries = 8, timeouts = { first_byte = "4s" }, backoff = { jitter = "none" } }
+        "#;
+    check(text, expect![[r#"
+        3.5s ?  : no answer
+        7.5s ?  : no answer
+        15.5s 1.1 GET /x: 429, told retry-after 5s
+        31.5s 1.1 GET /x: no answer, left at 35.5s
+        1m6s 1.1 GET /x: no answer
+        1m36s 1.1 GET /x: no answer
+        1m36s 1.2 GET /x: 200
+        step 1: 429, attempts-spent, 9 attempts, 0s to 1m36s
+        step 1: 200, succeeded, 1 attempts, 1m36s to 1m39s
+    "#]]);
+    let once = seen(text);
+    for _ in 0..5 {
+        assert_eq!(once, seen(text));
+    }
+}
+
+#[test]
+fn a_client_trusts_its_mock_and_a_proxy_does_not_stand_before_it() {
+    // Without the authority no client gets past the handshake; with a proxy in between it never gets to the mock.
+    let text = r#"
+        client = { run = ["sh", "-c", "cat $SSL_CERT_FILE; echo $NO_PROXY; echo $SEAWALL_CASE; echo $OPENAI_BASE_URL"] }
+        name = "who is asked"
+        [mock.listener]
+        tls = true
+        [[mock.route]]
+        match = "GET /x"
+        "#;
+    let scenario = Scenario::parse("test.toml", text).unwrap();
+    let evidence = run(&scenario, &RunOptions::default()).unwrap();
+    let said = evidence.runs[0].client.as_ref().unwrap().stdout.clone();
+    assert!(said.starts_with("-----BEGIN CERTIFICATE-----"), "{said}");
+    let last: Vec<&str> = said.lines().rev().take(3).collect();
+    assert!(last[2].ends_with("127.0.0.1,localhost,::1"), "{said}");
+    assert_eq!(last[1], "who is asked");
+    assert!(
+        last[0].starts_with("https://127.0.0.1:") && last[0].ends_with("/v1"),
+        "{said}"
+    );
+}
+
+#[test]
 fn what_only_shows_when_it_is_run_is_told_with_its_place() {
     // Without the place, whoever wrote it looks through the whole file; without the system's word, nobody knows why.
     for (text, expected) in [

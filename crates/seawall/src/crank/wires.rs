@@ -155,8 +155,10 @@ impl Wire {
                     ..
                 },
             ) => (read, written) == (given, taken),
-            (Stand::Open { .. }, Stand::Gone) | (Stand::Gone, Stand::Gone) => true,
-            (Stand::Ahead, _) | (_, Stand::Ahead) | (Stand::Gone, Stand::Open { .. }) => false,
+            // Whoever is gone before the other came: there is nobody to hear of it, or an attempt that is out says more.
+            (Stand::Open { .. } | Stand::Ahead | Stand::Gone, Stand::Gone)
+            | (Stand::Gone | Stand::Ahead, Stand::Ahead) => true,
+            (Stand::Ahead | Stand::Gone, Stand::Open { .. }) | (Stand::Open { .. }, Stand::Ahead) => false,
         }
     }
 }

@@ -54,6 +54,18 @@ fn a_connection_that_its_server_ended_holds_up_nobody() {
 }
 
 #[test]
+fn a_connection_that_one_end_never_saw_holds_up_nobody() {
+    // A handshake that fails, or a listener that closes: the other end will never be told of.
+    let wires = Wires::new();
+    drop(wires.server(address()));
+    assert!(wires.are_still(), "the caller never had it");
+    let here = wires.caller("127.0.0.1:40001".parse().unwrap());
+    assert!(!wires.are_still());
+    drop(here);
+    assert!(wires.are_still(), "the server never took it");
+}
+
+#[test]
 fn an_address_that_is_given_again_is_another_connection() {
     // A late goodbye of the old connection must not end the new one.
     let wires = Wires::new();
