@@ -178,3 +178,6 @@ impl Wake for UntilWoken {
 pub(crate) async fn moment(length: Duration) {
     tokio::time::sleep(length.into()).await;
 }
+
+#[cfg(test)]
+mod tests;

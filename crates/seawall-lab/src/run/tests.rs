@@ -300,7 +300,9 @@ fn tls_and_http2_pass_no_time_of_their_own() {
         times = 2
         policy = { retries = 8, timeouts = { first_byte = "4s" }, backoff = { jitter = "none" } }
         "#;
-    check(text, expect![[r#"
+    check(
+        text,
+        expect![[r#"
         3.5s ?  : no answer
         7.5s ?  : no answer
         15.5s 1.1 GET /x: 429, told retry-after 5s
@@ -310,7 +312,8 @@ fn tls_and_http2_pass_no_time_of_their_own() {
         1m36s 1.2 GET /x: 200
         step 1: 429, attempts-spent, 9 attempts, 0s to 1m36s
         step 1: 200, succeeded, 1 attempts, 1m36s to 1m39s
-    "#]]);
+    "#]],
+    );
     let once = seen(text);
     for _ in 0..5 {
         assert_eq!(once, seen(text));

@@ -1,5 +1,6 @@
 use super::*;
 use seawall::clock::Clock as _;
+use seawall_core::time::Instant;
 
 async fn stage() -> Stage {
     let (clock, wires) = (CrankedClock::new(), Wires::new());
@@ -37,4 +38,28 @@ async fn acts_end_at_their_times_and_are_told_in_their_order() {
     let ended = stage.play(vec![act(30), act(1), act(30), act(7)]).await.unwrap();
     let expected = [30, 1, 30, 7].map(|seconds| (seconds, Duration::from_secs(seconds)));
     assert_eq!(ended, expected);
+}
+
+#[tokio::test]
+async fn no_time_passes_while_bytes_are_on_their_way() {
+    // On an idle machine bytes arrive at once, and a clock that turns too early is right nearly always.
+    let stage = stage().await;
+    let caller = "127.0.0.1:9".parse().unwrap();
+    let (here, there) = (stage.wires.caller(caller), stage.wires.server(caller));
+    here.wrote(1);
+    let clock = stage.clock.clone();
+    let arrives = tokio::spawn(async move {
+        for _ in 0..500 {
+            tokio::task::yield_now().await;
+        }
+        let arrived = clock.now();
+        there.read(1);
+        // Kept open, as connections are.
+        (arrived, there)
+    });
+    let clock = stage.clock.clone();
+    let sleep = clock.sleep_until(clock.now().after(Duration::from_secs(5)));
+    stage.play_one(sleep).await.unwrap();
+    let (arrived, _there) = arrives.await.unwrap();
+    assert_eq!(arrived, Instant::START);
 }
