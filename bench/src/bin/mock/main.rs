@@ -1,13 +1,15 @@
-//! The mock as a server: plain answers beside nginx's static one, ten thousand connections that hang, and how soon a
-//! started mock answers.
+//! The mock as a server: plain answers beside nginx's static one, ten thousand connections that hang, ten thousand
+//! callers at once with a thousand keys, and how soon a started mock answers.
 //!
 //! What can go wrong: requests per second of two servers that share a machine with their client say who was scheduled,
 //! not who is cheaper. So what is compared is requests per second of the *server's own* CPU time, in rounds that
 //! alternate within one run. nginx is Debian's; where it is not installed its rows are "not run".
 //!
-//! `--check` asserts the memory of hanging connections, which no scheduler changes; times are only printed.
+//! `--check` asserts the memory of hanging connections and the number of payments, which no scheduler changes; times are
+//! only printed.
 
 mod load;
+mod payments;
 mod server;
 
 use load::Load;
@@ -49,8 +51,16 @@ fn main() -> ExitCode {
         bytes as f64 / 1_048_576.0,
         bytes / HANGING as u64
     );
+    let counted = runtime.block_on(payments::storm(&program));
+    println!(
+        "{} callers at once, each with a socket and one of {} keys: {} payments made, by {} attempts",
+        payments::CALLERS,
+        payments::KEYS,
+        counted.made,
+        counted.attempts
+    );
     if check {
-        return match bytes <= HANGING_BYTES_MAX {
+        return match bytes <= HANGING_BYTES_MAX && counted.made == payments::KEYS {
             true => ExitCode::SUCCESS,
             false => ExitCode::FAILURE,
         };

@@ -18,8 +18,20 @@ pub(crate) struct Server {
 impl Server {
     /// `seawall mock` with one route.
     pub(crate) fn mock(program: &Path, route: &str) -> Self {
-        let mut child = Command::new(program)
-            .args(["-q", "mock", "--route", route])
+        Self::started(Command::new(program).args(["-q", "mock", "--route", route]))
+    }
+
+    /// `seawall mock` with this file.
+    pub(crate) fn mock_of(program: &Path, file: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("seawall-bench-{}.toml", std::process::id()));
+        std::fs::write(&path, file).expect("the temporary folder takes files");
+        let server = Self::started(Command::new(program).args(["-q", "mock"]).arg(&path));
+        std::fs::remove_file(&path).expect("the file was just written");
+        server
+    }
+
+    fn started(command: &mut Command) -> Self {
+        let mut child = command
             .stdout(Stdio::piped())
             .spawn()
             .expect("the program was just built");
