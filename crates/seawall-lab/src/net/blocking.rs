@@ -15,13 +15,11 @@
 //! ```
 //!
 //! What can go wrong: a mock on a thread of its own outlives its test, or ends on another thread than the one whose panic
-//! should print the journal. So dropping it stops the thread and waits for it, and it is the handle that prints.
+//! should print the journal. So dropping it stops the thread and waits for it, and it is the handle that prints, once the thread has ended.
 
-use super::{
-    Attempt, ClockError, ClockState, Journal, MockError, MockOptions, RouteError, Shared, VerifyError,
-};
+use super::{Attempt, ClockError, ClockState, Journal, MockError, MockOptions, RouteError, VerifyError};
 use crate::error::ScriptError;
-use crate::plan::Rule;
+use crate::plan::Object;
 use seawall_core::time::{Duration, Instant};
 use std::io;
 use std::net::SocketAddr;
@@ -35,15 +33,14 @@ use tokio::sync::oneshot;
 /// journal on stderr first. Its methods may block for a moment.
 #[derive(Debug)]
 pub struct Mock {
-    address: SocketAddr,
-    shared: Arc<Shared>,
+    mock: Arc<super::Mock>,
     runtime: Handle,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// A mock that runs, as its thread hands it over.
-type Started = (SocketAddr, Arc<Shared>, Handle);
+type Started = (super::Mock, Handle);
 
 impl Mock {
     /// Starts a mock with one route, `METHOD PATH = SCRIPT`, on a free port.
@@ -67,12 +64,11 @@ impl Mock {
                 Ok(runtime) => runtime.block_on(async {
                     match options.start().await {
                         Ok(mock) => {
-                            let started = (mock.address, Arc::clone(&mock.shared), Handle::current());
-                            if give.send(Ok(started)).is_ok() {
-                                // Told to stop, or left by a handle that is gone: the same.
+                            if give.send(Ok((mock, Handle::current()))).is_ok() {
+                                // Told to stop, or left by a handle that is gone: the same. Every socket ends with this
+                                // runtime.
                                 let _told = stopped.await;
                             }
-                            mock.stop().await;
                         }
                         Err(error) => drop(give.send(Err(error))),
                     }
@@ -87,10 +83,9 @@ impl Mock {
         let started: Result<Started, MockError> = take
             .recv()
             .unwrap_or_else(|_| Err(no_thread(io::Error::other("the mock's thread ended early"))));
-        let (address, shared, runtime) = started?;
+        let (mock, runtime) = started?;
         Ok(Self {
-            address,
-            shared,
+            mock: Arc::new(mock),
             runtime,
             stop: Some(stop),
             thread: Some(thread),
@@ -99,22 +94,27 @@ impl Mock {
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.mock.address()
     }
 
-    /// Where it listens, as a base URL without a slash at the end: `http://127.0.0.1:9000`.
+    /// Where it listens, as a base URL; see [`Mock::url`](super::Mock::url).
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        self.mock.url()
+    }
+
+    /// The certificate of the mock's own authority; see [`Mock::ca_pem`](super::Mock::ca_pem).
+    pub fn ca_pem(&self) -> Option<&str> {
+        self.mock.ca_pem()
     }
 
     /// Every attempt so far, the newest 100 000 of them.
     pub fn journal(&self) -> Journal {
-        self.shared.log().journal()
+        self.mock.journal()
     }
 
     /// The journal as a table: what a test that fails prints.
     pub fn timeline(&self) -> String {
-        self.journal().to_string()
+        self.mock.timeline()
     }
 
     /// The attempts so far at a pattern; see [`Mock::attempts`](super::Mock::attempts).
@@ -122,7 +122,12 @@ impl Mock {
     /// # Errors
     /// The text is no pattern.
     pub fn attempts(&self, pattern: &str) -> Result<Vec<Attempt>, ScriptError> {
-        self.shared.attempts(pattern)
+        self.mock.attempts(pattern)
+    }
+
+    /// What a resource keeps; see [`Mock::resources`](super::Mock::resources).
+    pub fn resources(&self, name: &str) -> Vec<Arc<Object>> {
+        self.mock.resources(name)
     }
 
     /// Whether what came is what was expected; see [`Mock::verify`](super::Mock::verify).
@@ -130,13 +135,13 @@ impl Mock {
     /// # Errors
     /// Something did not come as expected; or the text expects nothing that can be.
     pub fn verify(&self, expectations: &str) -> Result<(), VerifyError> {
-        let (shared, text) = (Arc::clone(&self.shared), expectations.to_owned());
-        self.ask(async move { shared.verify(&text).await })
+        let (mock, text) = (Arc::clone(&self.mock), expectations.to_owned());
+        self.ask(async move { mock.verify(&text).await })
     }
 
-    /// Begins every script again and empties the journal.
+    /// Begins everything again; see [`Mock::reset`](super::Mock::reset).
     pub fn reset(&self) {
-        self.shared.reset();
+        self.mock.reset();
     }
 
     /// Begins one route again; see [`Mock::reset_route`](super::Mock::reset_route).
@@ -144,7 +149,7 @@ impl Mock {
     /// # Errors
     /// The text is no pattern, or no route has it.
     pub fn reset_route(&self, pattern: &str) -> Result<(), RouteError> {
-        self.shared.begin_again(pattern)
+        self.mock.reset_route(pattern)
     }
 
     /// Puts a route in; see [`Mock::route`](super::Mock::route).
@@ -152,7 +157,7 @@ impl Mock {
     /// # Errors
     /// The text is no route.
     pub fn route(&self, text: &str) -> Result<(), ScriptError> {
-        self.shared.put(vec![Rule::parse(text)?])
+        self.mock.route(text)
     }
 
     /// Takes a route out; see [`Mock::remove_route`](super::Mock::remove_route).
@@ -160,12 +165,18 @@ impl Mock {
     /// # Errors
     /// The text is no pattern, or no route has it.
     pub fn remove_route(&self, pattern: &str) -> Result<(), RouteError> {
-        self.shared.take_out(pattern)
+        self.mock.remove_route(pattern)
+    }
+
+    /// Waits until no attempt is being answered; see [`Mock::quiet`](super::Mock::quiet).
+    pub fn quiet(&self) {
+        let mock = Arc::clone(&self.mock);
+        self.ask(async move { mock.quiet().await });
     }
 
     /// How the mock's clock stands.
     pub fn clock(&self) -> ClockState {
-        self.shared.pace.dial().state()
+        self.mock.clock()
     }
 
     /// Turns a manual clock on; see [`Mock::advance`](super::Mock::advance).
@@ -173,9 +184,8 @@ impl Mock {
     /// # Errors
     /// The clock runs by itself.
     pub fn advance(&self, length: impl Into<Duration>) -> Result<(), ClockError> {
-        let length = length.into();
-        let shared = Arc::clone(&self.shared);
-        self.ask(async move { shared.advance(length).await })
+        let (mock, length) = (Arc::clone(&self.mock), length.into());
+        self.ask(async move { mock.advance(length).await })
     }
 
     /// Turns a manual clock to the next time that somebody waits for; see [`Mock::step`](super::Mock::step).
@@ -183,8 +193,8 @@ impl Mock {
     /// # Errors
     /// The clock runs by itself, or nobody waits.
     pub fn step(&self) -> Result<Instant, ClockError> {
-        let shared = Arc::clone(&self.shared);
-        self.ask(async move { shared.step().await })
+        let mock = Arc::clone(&self.mock);
+        self.ask(async move { mock.step().await })
     }
 
     /// Has the mock's own thread do it: a thread that runs a runtime of its own may ask, too.
@@ -200,7 +210,6 @@ impl Mock {
 
 impl Drop for Mock {
     fn drop(&mut self) {
-        self.shared.tell_if_panicking();
         // Its end is the same where the thread has ended already, by a panic that was printed.
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::plan::Rule;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
@@ -71,4 +72,32 @@ fn what_is_wrong_is_said_where_it_is_started() {
     let taken = Mock::start("GET /x = 200").unwrap();
     let options = MockOptions::default().listen(taken.address().to_string());
     assert!(matches!(Mock::start_with(options), Err(MockError::Listen { .. })));
+}
+
+#[test]
+fn a_mock_that_speaks_tls_says_so_and_whom_to_trust() {
+    // Could break if the handle made up an address of its own: a client would speak clear text to a TLS port.
+    let mock = Mock::start_with(MockOptions::default().tls()).unwrap();
+    assert_eq!(mock.url(), format!("https://{}", mock.address()));
+    assert!(mock.ca_pem().is_some_and(|pem| pem.contains("BEGIN CERTIFICATE")));
+    let plain = Mock::start("GET /x = 200").unwrap();
+    assert_eq!(plain.url(), format!("http://{}", plain.address()));
+    assert_eq!(plain.ca_pem(), None);
+}
+
+#[test]
+fn what_was_made_is_seen_once_all_is_quiet() {
+    // Could break if the thread waited for an end that the mock's own thread has to bring about.
+    let mut rule = Rule::parse("POST /x = 200").unwrap();
+    rule.resource = Some("things".to_owned());
+    let mock = Mock::start_with(MockOptions::default().rule(rule)).unwrap();
+    let mut stream = TcpStream::connect(mock.address()).unwrap();
+    let head = "POST /x HTTP/1.1\r\nhost: mock\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}";
+    stream.write_all(head.as_bytes()).unwrap();
+    assert_eq!(status(stream), "200");
+    mock.quiet();
+    assert!(mock.attempts("/x").unwrap()[0].ended.is_some());
+    assert_eq!(mock.resources("things").len(), 1);
+    mock.reset();
+    assert!(mock.resources("things").is_empty());
 }
