@@ -120,6 +120,4 @@ pub enum End {
     Signal(i32),
     /// It was killed when its time was over.
     TimedOut,
-    /// It could not be started, and why.
-    NotStarted(String),
 }

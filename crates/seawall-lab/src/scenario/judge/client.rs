@@ -65,8 +65,7 @@ fn ended(client: &ClientSeen, exit: Option<ExitIs>) -> Option<Finding> {
         (End::Exit(_), None) | (End::TimedOut, Some(ExitIs::TimedOut)) => true,
         (End::Exit(code), Some(ExitIs::Code(expected))) => *code == expected,
         (End::Exit(code), Some(ExitIs::NotZero)) => *code != 0,
-        (End::Exit(_), Some(ExitIs::TimedOut))
-        | (End::Signal(_) | End::TimedOut | End::NotStarted(_), None | Some(_)) => false,
+        (End::Exit(_), Some(ExitIs::TimedOut)) | (End::Signal(_) | End::TimedOut, None | Some(_)) => false,
     };
     let expected = exit.map_or_else(
         || "a client that ends by itself".to_owned(),
@@ -80,7 +79,6 @@ fn ended(client: &ClientSeen, exit: Option<ExitIs>) -> Option<Finding> {
             client.took,
             tail(&client.stderr)
         ),
-        End::NotStarted(why) => format!("it could not be started: {why}"),
     };
     (!fits).then(|| broken(None, expected, seen, Proof::None))
 }
@@ -90,7 +88,7 @@ pub(super) fn content(client: &ClientSeen) -> Content {
     match client.end {
         End::Exit(0) => Content::Content,
         End::Exit(_) => Content::Complained,
-        End::Signal(_) | End::TimedOut | End::NotStarted(_) => Content::Unknown,
+        End::Signal(_) | End::TimedOut => Content::Unknown,
     }
 }
 
