@@ -18,6 +18,8 @@ mod timeline;
 pub use calls::{CallSeen, Likeness, Wait, calls, calls_by_path};
 pub use log::{Attempt, Effect, Fingerprint, Hint, Log, Met, Timing, Whole, Word};
 pub use rules::{Content, Limits, RunSeen, check};
+#[cfg(feature = "net")]
+pub(crate) use timeline::shown;
 pub use timeline::{Proof, Row, TimeLine, WaitsOf, rounded};
 
 use std::fmt;

@@ -10,11 +10,13 @@
 //!
 //! Without features the crate is pure: [`script`] is the grammar, [`file`](mod@file) the mock file, [`plan`] decides what the
 //! n-th attempt at a route meets, [`scenario`] the scenario file, its verdict and its reports, and [`findings`] the rules
-//! that look at what a server saw. Feature `net` adds `net`, which puts a plan on real sockets.
+//! that look at what a server saw. Feature `net` adds `net`, which puts a plan on real
+//! sockets, and `run`, which runs scenarios.
 
 pub mod error;
 pub mod file;
 pub mod findings;
+mod fnv;
 pub mod listener;
 #[cfg(feature = "net")]
 pub mod net;

@@ -1,5 +1,6 @@
 //! What a server saw of its clients, as plain data.
 
+use crate::fnv::{self, Fnv};
 use seawall_core::classify::classify;
 use seawall_core::facts::Facts;
 use seawall_core::outcome::Report;
@@ -312,11 +313,9 @@ impl Fingerprint {
             }
             rest = tail;
         }
-        let mut exact = Fnv::default();
-        exact.write(body);
         Self {
-            exact: exact.0,
-            shape: shape.0,
+            exact: fnv::hash(body),
+            shape: shape.sum(),
         }
     }
 }
@@ -324,21 +323,4 @@ impl Fingerprint {
 /// What stands inside a UUID, a timestamp or a random name.
 fn joins(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b':' | b'.' | b'_' | b'+')
-}
-
-/// FNV-1a, 64 bits.
-struct Fnv(u64);
-
-impl Default for Fnv {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Fnv {
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    }
 }

@@ -165,7 +165,7 @@ fn offset(at: Instant) -> Duration {
 }
 
 /// A text of a stranger, short and without signs that move a terminal's cursor.
-fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     let mut short: String = text
         .chars()
         .take(TEXT_CHARS_MAX)

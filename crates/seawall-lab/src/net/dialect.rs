@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 
 pub(super) use events::Events;
+pub(super) use text::tokens;
 
 /// The fault of what was asked for and cannot be served.
 pub(super) const NOT_SERVED: &str = "not-served";

@@ -4,7 +4,7 @@
 //! tells two stories in one head. So where a limit speaks, whatever else the dialect says of limits is taken out; and an
 //! answer by which the script itself throttles keeps the script's words alone.
 
-use super::dialect::{self, Answer, Ask, Told};
+use super::dialect::{self, Answer, Ask, Told, tokens};
 use super::exchange::Request;
 use crate::plan::limit::{self, Refusal};
 use crate::plan::{Dialect, Form, LimitKey, Rule, Standing, Turn, Wait};
@@ -45,11 +45,11 @@ const OF_LIMITS: [&str; 3] = ["x-ratelimit-", "anthropic-ratelimit-", "ratelimit
 /// most that it lets be written, where it says so. A body that is no JSON, or no prompt, is one text.
 pub(super) fn tokens_asked(body: &[u8]) -> u64 {
     let Ok(Value::Object(request)) = serde_json::from_slice(body) else {
-        return tokens(String::from_utf8_lossy(body).chars().count());
+        return tokens(&String::from_utf8_lossy(body));
     };
     let prompts: Vec<&Value> = PROMPTS.iter().filter_map(|name| request.get(*name)).collect();
     let read = match prompts.is_empty() {
-        true => tokens(String::from_utf8_lossy(body).chars().count()),
+        true => tokens(&String::from_utf8_lossy(body)),
         false => prompts.into_iter().map(tokens_of).fold(0, u64::saturating_add),
     };
     let nested = request
@@ -64,7 +64,7 @@ pub(super) fn tokens_asked(body: &[u8]) -> u64 {
 
 fn tokens_of(prompt: &Value) -> u64 {
     match prompt {
-        Value::String(text) => tokens(text.chars().count()),
+        Value::String(text) => tokens(text),
         Value::Array(items) => items.iter().map(tokens_of).fold(0, u64::saturating_add),
         Value::Object(members) => members
             .iter()
@@ -73,10 +73,6 @@ fn tokens_of(prompt: &Value) -> u64 {
             .fold(0, u64::saturating_add),
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,
     }
-}
-
-fn tokens(chars: usize) -> u64 {
-    chars.div_ceil(4) as u64
 }
 
 /// In whose words an attempt at a rule is told of limits.

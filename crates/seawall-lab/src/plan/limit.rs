@@ -17,7 +17,7 @@ mod bucket;
 mod tell;
 
 pub use bucket::Rate;
-pub use tell::{Told, headers, message, refusal_headers, retry_delay, status};
+pub use tell::{Told, go_duration, headers, message, refusal_headers, retry_delay, status};
 
 use super::{Dialect, STATE_BYTES_MAX};
 use bucket::{Bucket, Room};

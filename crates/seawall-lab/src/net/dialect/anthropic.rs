@@ -6,7 +6,9 @@
 
 use super::events::{Event, Events, Speaker};
 use super::text::{Pieces, Said, model_of, request_of, text_of, texts_of, tokens};
-use super::{Answer, Ask, CREATED_RFC3339, Told, Wanted, plain, providers};
+use super::{Answer, Ask, CREATED_RFC3339, Told, Wanted, plain};
+use crate::plan::limit::go_duration;
+use seawall_core::time::Duration;
 use serde_json::{Value, json};
 
 /// What an error of one status is called.
@@ -90,7 +92,10 @@ pub(super) fn error(status: u16, message: &str, ask: &Ask<'_>, told: Told<'_>) -
     };
     let mut message = message.to_owned();
     if let Some(ms) = told.wait_ms {
-        message.push_str(&format!(". Please try again in {}.", providers::go_duration(ms)));
+        message.push_str(&format!(
+            ". Please try again in {}.",
+            go_duration(Duration::from_millis(ms))
+        ));
     }
     let body = json!({
         "type": "error",

@@ -1,9 +1,12 @@
 //! OpenAI's chat, completions, embeddings and models, which Azure and Groq speak as well; its errors.
 
 use super::events::{Event, Events, Speaker};
-use super::text::{Pieces, Said, hash, model_of, request_of, text_of, texts_of, tokens};
+use super::text::{Pieces, Said, model_of, request_of, text_of, texts_of, tokens};
 use super::{Answer, Ask, CREATED_UNIX_SECS, Told, Wanted, base64, plain, providers, responses};
+use crate::fnv::hash;
 use crate::plan::Dialect;
+use crate::plan::limit::go_duration;
+use seawall_core::time::Duration;
 use serde_json::{Value, json};
 
 /// The most inputs that one embeddings answer covers.
@@ -115,7 +118,10 @@ pub(super) fn error(status: u16, message: &str, told: Told<'_>) -> Answer {
         None => message.to_owned(),
     };
     if let Some(ms) = told.body_wait_ms(status) {
-        message.push_str(&format!(". Please try again in {}.", providers::go_duration(ms)));
+        message.push_str(&format!(
+            ". Please try again in {}.",
+            go_duration(Duration::from_millis(ms))
+        ));
     }
     let error = json!({ "message": message, "type": kind, "param": null, "code": code });
     Answer::json(status, &json!({ "error": error }))

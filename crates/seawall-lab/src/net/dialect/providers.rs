@@ -6,6 +6,8 @@
 //! GitHub's `x-ratelimit-reset` is a date, and answers here hold none: a script says it where a test needs it.
 
 use super::{Answer, Ask, Told};
+use crate::plan::limit::go_duration;
+use seawall_core::time::Duration;
 use serde_json::{Value, json};
 
 type Added = Vec<(&'static str, String)>;
@@ -171,7 +173,10 @@ pub(super) fn groq_error(status: u16, message: &str, told: Told<'_>) -> Answer {
         None => Some("internal_server_error"),
     };
     let message = match told.body_wait_ms(status) {
-        Some(ms) => format!("{message}. Please try again in {}.", go_duration(ms)),
+        Some(ms) => format!(
+            "{message}. Please try again in {}.",
+            go_duration(Duration::from_millis(ms))
+        ),
         None => message.to_owned(),
     };
     let mut error = json!({ "message": message, "type": kind });
@@ -198,10 +203,16 @@ pub(super) fn groq_headers(status: u16, ask: &Ask<'_>, told: Told<'_>) -> Added 
         "x-ratelimit-remaining-requests",
         (GROQ_REQUESTS - used).to_string(),
     );
-    add("x-ratelimit-reset-requests", go_duration(full_in_ms));
+    add(
+        "x-ratelimit-reset-requests",
+        go_duration(Duration::from_millis(full_in_ms)),
+    );
     add("x-ratelimit-limit-tokens", GROQ_TOKENS.to_string());
     add("x-ratelimit-remaining-tokens", (GROQ_TOKENS - tokens).to_string());
-    add("x-ratelimit-reset-tokens", go_duration(tokens_full_in_ms));
+    add(
+        "x-ratelimit-reset-tokens",
+        go_duration(Duration::from_millis(tokens_full_in_ms)),
+    );
     added
 }
 
@@ -238,44 +249,4 @@ pub(super) fn github_headers(ask: &Ask<'_>) -> Added {
         ("x-ratelimit-used", used.to_string()),
         ("x-ratelimit-resource", "core".to_owned()),
     ]
-}
-
-/// `2m59.56s`, `7.66s`, `120ms`: how Go prints it.
-pub(super) fn go_duration(ms: u64) -> String {
-    let (hours, minutes, rest) = (ms / 3_600_000, ms / 60_000 % 60, ms % 60_000);
-    if ms < 1_000 {
-        return format!("{ms}ms");
-    }
-    let fraction = format!("{:03}", rest % 1_000);
-    let fraction = match fraction.trim_end_matches('0') {
-        "" => String::new(),
-        digits => format!(".{digits}"),
-    };
-    let seconds = format!("{}{fraction}s", rest / 1_000);
-    match (hours, minutes) {
-        (0, 0) => seconds,
-        (0, minutes) => format!("{minutes}m{seconds}"),
-        (hours, minutes) => format!("{hours}h{minutes}m{seconds}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lengths_of_time_are_written_as_go_writes_them() {
-        // Could break: `0s` for a part of a second, a fraction that lost its zeros (7.06 as 7.6), hours that are cut.
-        for (ms, text) in [
-            (0, "0ms"),
-            (120, "120ms"),
-            (1_000, "1s"),
-            (7_060, "7.06s"),
-            (60_000, "1m0s"),
-            (179_560, "2m59.56s"),
-            (3_723_500, "1h2m3.5s"),
-        ] {
-            assert_eq!(go_duration(ms), text);
-        }
-    }
 }

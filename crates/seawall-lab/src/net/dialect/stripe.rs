@@ -9,7 +9,9 @@
 mod form;
 
 use super::text::request_of;
-use super::{Answer, Ask, CREATED_UNIX_SECS, ObjectKind, Told, plain, providers};
+use super::{Answer, Ask, CREATED_UNIX_SECS, ObjectKind, Told, plain};
+use crate::plan::limit::go_duration;
+use seawall_core::time::Duration;
 use serde_json::{Map, Value, json};
 
 /// What is made below which path, and how its ids begin.
@@ -115,7 +117,10 @@ pub(super) fn error(status: u16, message: &str, ask: &Ask<'_>, told: Told<'_>) -
     };
     let mut message = message.to_owned();
     if let Some(ms) = told.wait_ms {
-        message.push_str(&format!(". Please try again in {}.", providers::go_duration(ms)));
+        message.push_str(&format!(
+            ". Please try again in {}.",
+            go_duration(Duration::from_millis(ms))
+        ));
     }
     let mut error = json!({
         "type": kind,

@@ -4,6 +4,7 @@
 //! so that a client's own sums look wrong. So there is one text for one prompt, whichever way it is sent, and tokens
 //! are counted from it alone: four characters each, which is what estimates without a tokeniser use.
 
+use crate::fnv::hash;
 use serde_json::Value;
 
 /// How much of a prompt an answer quotes, in characters.
@@ -137,13 +138,6 @@ pub(super) fn model_of(name: Option<&str>) -> String {
 }
 
 /// Four characters a token.
-pub(super) fn tokens(text: &str) -> u64 {
+pub(in crate::net) fn tokens(text: &str) -> u64 {
     (text.chars().count() as u64).div_ceil(4)
-}
-
-/// FNV-1a: the same in every version and on every machine.
-pub(super) fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }

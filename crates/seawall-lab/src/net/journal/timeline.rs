@@ -1,15 +1,13 @@
 //! A journal as people read it: one line an attempt.
 
 use super::{Attempt, Journal};
-use crate::findings::Hint;
+use crate::findings::{Hint, shown};
 use seawall_core::time::{Duration, Instant};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// The most lines that are printed; a storm has a hundred thousand, and its end says enough.
 const LINES_MAX: usize = 200;
-/// The longest path or key that is printed whole, in characters.
-const CELL_CHARS_MAX: usize = 48;
 
 impl fmt::Display for Journal {
     /// The newest 200 attempts as a table, without a newline at its end: number, when it came since the mock's start, how
@@ -42,7 +40,7 @@ fn row(attempt: &Attempt, earlier: Option<Instant>) -> [String; 7] {
     let gap = earlier.map(|earlier| length(attempt.at.since(earlier)));
     let asked = match attempt.method.as_str() {
         "" => "(no request)".to_owned(),
-        method => format!("{method} {}", short(&attempt.path)),
+        method => format!("{method} {}", shown(&attempt.path)),
     };
     [
         attempt.number.to_string(),
@@ -51,7 +49,7 @@ fn row(attempt: &Attempt, earlier: Option<Instant>) -> [String; 7] {
         format!("{}.{}", attempt.connection, attempt.on_connection),
         asked,
         met(attempt),
-        attempt.key.as_deref().map(short).unwrap_or_default(),
+        attempt.key.as_deref().map(shown).unwrap_or_default(),
     ]
 }
 
@@ -84,15 +82,6 @@ fn length(length: Duration) -> String {
         (0, ms) => format!("{ms}ms"),
         (secs, ms) => format!("{secs}.{ms:03}s"),
     }
-}
-
-fn short(text: &str) -> String {
-    let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    let mut short: String = text.chars().take(CELL_CHARS_MAX).map(clean).collect();
-    if text.chars().nth(CELL_CHARS_MAX).is_some() {
-        short.push('…');
-    }
-    short
 }
 
 fn table<const COLUMNS: usize>(f: &mut fmt::Formatter<'_>, rows: &[[String; COLUMNS]]) -> fmt::Result {

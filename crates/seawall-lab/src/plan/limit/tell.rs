@@ -200,7 +200,7 @@ pub(super) fn secs_up(length: Duration) -> u64 {
 }
 
 /// `2m59.56s`, `7.66s`, `120ms`, `0s`: how Go prints it, rounded up to the millisecond.
-pub(super) fn go_duration(length: Duration) -> String {
+pub fn go_duration(length: Duration) -> String {
     let ms = length.as_millis_up();
     match ms {
         0 => return "0s".to_owned(),

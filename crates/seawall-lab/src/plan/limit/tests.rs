@@ -1,4 +1,4 @@
-use super::tell::{go_duration, rfc3339, secs_up};
+use super::tell::{rfc3339, secs_up};
 use super::*;
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
@@ -696,7 +696,9 @@ fn dates_and_lengths_are_written_as_servers_write_them() {
         (120_000_000, "120ms", 1, "0.12s"),
         (999_000_001, "1s", 1, "0.999000001s"),
         (7_060_000_000, "7.06s", 8, "7.06s"),
+        (1_000_000_000, "1s", 1, "1s"),
         (60_000_000_000, "1m0s", 60, "60s"),
+        (179_560_000_000, "2m59.56s", 180, "179.56s"),
         (3_723_500_000_000, "1h2m3.5s", 3_724, "3723.5s"),
     ] {
         let length = Duration::from_nanos(nanos);
