@@ -11,12 +11,17 @@ use super::score::{self, Good, Performer, Score};
 use super::throttle::{self, Limited};
 use super::work::{self, Worked};
 use crate::findings::{Fingerprint, Word};
-use crate::plan::{Answers, Dialect, Entry, Reach, Rule, Seat, State, StateFull, Ticket, Turn, Wanted};
+use crate::plan::{
+    Answers, Dialect, Entry, Plan, Reach, Rule, Seat, Standing, State, StateFull, Ticket, Turn, Wanted,
+};
 use seawall_core::time::Instant;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// The fault of a rule that cannot keep another state value apart.
 const STATE_FULL: &str = "state-full";
+/// How many routes an answer lists where none matches.
+const ROUTES_TOLD_MAX: usize = 20;
 /// The longest head of a request, in bytes.
 pub(super) const HEAD_BYTES_MAX: usize = 64 * 1024;
 /// The longest body of a request, in bytes.
@@ -67,6 +72,59 @@ pub(super) struct Exchange<'s> {
     ticket: Option<Ticket>,
     /// Its places in the crowd of its rule and in that of its limit.
     seats: [Option<Seat>; 2],
+}
+
+/// What is decided about, once its rule is known.
+struct Case<'a> {
+    request: &'a Request,
+    now: Instant,
+    rule: Arc<Rule>,
+    limited: Limited,
+    ask: Ask<'a>,
+}
+
+impl<'a> Case<'a> {
+    fn of(plan: &Plan, place: usize, request: &'a Request, body: &'a [u8], now: Instant) -> Self {
+        let (rule, path) = (Arc::clone(plan.rule(place).0), request.path());
+        Self {
+            request,
+            now,
+            limited: Limited::of(&rule, path),
+            rule,
+            ask: Ask {
+                method: &request.method,
+                path,
+                query: request.query(),
+                credential: ["api-key", "authorization"]
+                    .into_iter()
+                    .find_map(|name| request.header(name)),
+                key: request.header("idempotency-key"),
+                body,
+                rule: place,
+                number: plan.attempts(place),
+            },
+        }
+    }
+}
+
+/// How a rule was found.
+#[derive(Clone, Copy)]
+enum Found {
+    /// By its pattern.
+    Matched,
+    /// By a path below that of its resource.
+    Implied,
+}
+
+impl Found {
+    /// The first rule by its pattern, else by its resource, with its place.
+    fn of(plan: &Plan, request: &Request) -> Option<(Self, usize)> {
+        let path = request.path();
+        let matched = plan.matching(&request.method, path);
+        matched
+            .map(|place| (Self::Matched, place))
+            .or_else(|| Some((Self::Implied, plan.implied(path)?)))
+    }
 }
 
 /// How far its entry in the journal is.
@@ -135,104 +193,79 @@ impl<'s> Exchange<'s> {
     }
 
     fn decided(&mut self, request: &Request, body: &[u8], performer: Performer) -> Score {
-        let (method, path) = (request.method.as_str(), request.path());
-        let mut plan = self.shared.plan();
+        let shared = self.shared;
+        let mut plan = shared.plan();
         self.enter();
-        let matched = plan.matching(method, path);
-        let Some(place) = matched.or_else(|| plan.implied(path)) else {
-            let known: Vec<String> = plan
-                .rules()
-                .take(20)
-                .map(|rule| rule.pattern.to_string())
-                .collect();
-            drop(plan);
-            let message = format!("no route of this mock matches; it knows: {}", known.join(", "));
-            return Score::whole(dialect::refusal(404, &message));
+        let Some((found, place)) = Found::of(&plan, request) else {
+            return Score::whole(no_route(&plan));
         };
-        let (rule, name) = plan.rule(place);
-        let (rule, name) = (rule.clone(), name.clone());
-        self.note_key(&rule, request);
-        let now = self.shared.pace.now();
-        let limited = Limited::of(&rule, path);
-        let mut ask = Ask {
-            method,
-            path,
-            query: request.query(),
-            credential: ["api-key", "authorization"]
-                .into_iter()
-                .find_map(|name| request.header(name)),
-            key: request.header("idempotency-key"),
-            body,
-            rule: place,
-            number: plan.attempts(place),
+        let mut case = Case::of(&plan, place, request, body, shared.pace.now());
+        self.note_key(&case.rule, request);
+        let turned = match found {
+            // What a resource shows by itself is no attempt at its rule: no limit, no step.
+            Found::Implied => Ok((Turn::implied(&case.rule), None)),
+            Found::Matched => self.turn(&mut plan, &case),
         };
-        // What a resource shows by itself is no attempt at its rule: no limit, no step.
-        let (turn, standing) = match matched {
-            None => (Ok(Turn::implied(&rule)), None),
-            Some(place) => {
-                self.outcome.route = Some(name);
-                let (key, tokens) = Limited::charge(&rule, request, body);
-                let standing = match plan.admit(now, place, key, tokens) {
-                    Entry::Free(seat) => {
-                        self.seats = [Some(seat), None];
-                        None
-                    }
-                    Entry::Metered(standing, seats) => {
-                        self.seats = seats.map(Some);
-                        Some(standing)
-                    }
-                    Entry::Refused(refusal) => {
-                        drop(plan);
-                        return self.fault(limited.refused(&ask, &refusal, self.shared.pace.wall()));
-                    }
-                    Entry::Full => {
-                        drop(plan);
-                        return self.fault(throttle::full());
-                    }
-                };
-                let state = match &rule.state {
-                    State::Route => &[][..],
-                    State::Header(name) => request.header(name).unwrap_or_default(),
-                };
-                let wanted = match &rule.answers {
-                    Answers::Mixes { .. } => dialect::wanted(limited.dialect, &ask),
-                    Answers::Plain
-                    | Answers::Script(_)
-                    | Answers::Mix(_)
-                    | Answers::Outage
-                    | Answers::Storm => Wanted::Whole,
-                };
-                (plan.turn_as(now, place, state, wanted), standing)
-            }
+        let (turn, standing) = match turned {
+            Ok(turned) => turned,
+            Err(answer) => return self.fault(answer),
         };
-        let turn = match turn {
-            Ok(turn) => turn,
-            Err(StateFull) => {
-                drop(plan);
-                return self.fault(state_full());
-            }
-        };
-        ask.number = turn.number;
-        let worked = (rule.keeps() && Reach::of(&turn) == Reach::Work)
+        case.ask.number = turn.number;
+        let dialect = case.limited.dialect;
+        let worked = (case.rule.keeps() && Reach::of(&turn) == Reach::Work)
             // Still under the plan's lock: work is done in the order of the turns.
-            .then(|| {
-                let mut store = self.shared.store();
-                work::work(&mut store, now, &turn, limited.dialect, &ask, request)
-            });
+            .then(|| work::work(&mut shared.store(), case.now, &turn, dialect, &case.ask, request));
         drop(plan);
         let mut score = match worked {
-            None => self.compose(&turn, limited.dialect, &ask, performer, Good::Dialect),
+            None => self.compose(&turn, dialect, &case.ask, performer, Good::Dialect),
             Some(worked) => {
                 self.note(&worked);
                 self.ticket = worked.ticket;
-                ask.number = worked.number;
-                self.compose(&turn, limited.dialect, &ask, performer, Good::Of(&worked.answer))
+                case.ask.number = worked.number;
+                self.compose(&turn, dialect, &case.ask, performer, Good::Of(&worked.answer))
             }
         };
         if let Some(standing) = standing {
-            limited.tell(&mut score.answer, &turn, &standing, self.shared.pace.wall());
+            case.limited
+                .tell(&mut score.answer, &turn, &standing, shared.pace.wall());
         }
         score
+    }
+
+    /// Lets the attempt in at the rule that matched and takes its turn there; or says why not.
+    fn turn(&mut self, plan: &mut Plan, case: &Case<'_>) -> Result<(Turn, Option<Standing>), Answer> {
+        let (rule, place) = (&case.rule, case.ask.rule);
+        self.outcome.route = Some(Arc::clone(plan.rule(place).1));
+        let (key, tokens) = Limited::charge(rule, case.request, case.ask.body);
+        let standing = match plan.admit(case.now, place, key, tokens) {
+            Entry::Free(seat) => {
+                self.seats = [Some(seat), None];
+                None
+            }
+            Entry::Metered(standing, seats) => {
+                self.seats = seats.map(Some);
+                Some(standing)
+            }
+            Entry::Refused(refusal) => {
+                let wall = self.shared.pace.wall();
+                return Err(case.limited.refused(&case.ask, &refusal, wall));
+            }
+            Entry::Full => return Err(throttle::full()),
+        };
+        let state = match &rule.state {
+            State::Route => &[][..],
+            State::Header(name) => case.request.header(name).unwrap_or_default(),
+        };
+        let wanted = match &rule.answers {
+            Answers::Mixes { .. } => dialect::wanted(case.limited.dialect, &case.ask),
+            Answers::Plain | Answers::Script(_) | Answers::Mix(_) | Answers::Outage | Answers::Storm => {
+                Wanted::Whole
+            }
+        };
+        match plan.turn_as(case.now, place, state, wanted) {
+            Ok(turn) => Ok((turn, standing)),
+            Err(StateFull) => Err(state_full()),
+        }
     }
 
     /// An answer of the mock's own, which is a fault by its name.
@@ -331,6 +364,13 @@ impl Drop for Exchange<'_> {
         self.shared.log().end(number, self.shared.pace.now(), outcome);
         self.shared.ended.notify_waiters();
     }
+}
+
+fn no_route(plan: &Plan) -> Answer {
+    let some = plan.rules().take(ROUTES_TOLD_MAX);
+    let known: Vec<String> = some.map(|rule| rule.pattern.to_string()).collect();
+    let known = known.join(", ");
+    dialect::refusal(404, &format!("no route of this mock matches; it knows: {known}"))
 }
 
 fn state_full() -> Answer {
