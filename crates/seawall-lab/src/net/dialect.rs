@@ -17,6 +17,7 @@ use super::http1::Keep;
 pub(super) use crate::plan::Wanted;
 
 use crate::plan::Dialect;
+use crate::plan::limit::Refusal;
 use crate::script::{Body, Reply};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -142,7 +143,7 @@ impl Answer {
     }
 }
 
-/// What a step says of its error.
+/// What a step, or a limit, says of its error.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Told<'a> {
     /// The headers that it gives the answer.
@@ -151,6 +152,8 @@ pub(super) struct Told<'a> {
     pub(super) code: Option<&'a str>,
     /// A wait that the body alone tells (`retry-in=`), in milliseconds.
     pub(super) wait_ms: Option<u64>,
+    /// What a limit says that refuses: its message tells the wait already.
+    pub(super) refusal: Option<&'a Refusal>,
 }
 
 impl<'a> Told<'a> {
@@ -159,6 +162,7 @@ impl<'a> Told<'a> {
         headers: &[],
         code: None,
         wait_ms: None,
+        refusal: None,
     };
 
     /// What a scripted reply says.
@@ -175,6 +179,7 @@ impl<'a> Told<'a> {
             headers: &reply.headers,
             code,
             wait_ms,
+            refusal: None,
         }
     }
 
@@ -189,6 +194,14 @@ impl<'a> Told<'a> {
         let throttles = matches!(status, 429 | 503);
         self.wait_ms
             .or_else(|| self.header_wait_ms().filter(|_| throttles))
+    }
+
+    /// The type of error by which OpenAI's kin tell which limit refuses.
+    fn limit_kind(&self) -> Option<&'static str> {
+        self.refusal.map(|refusal| match refusal.counts_tokens() {
+            true => "tokens",
+            false => "requests",
+        })
     }
 
     fn header(&self, name: &str) -> Option<&'a str> {

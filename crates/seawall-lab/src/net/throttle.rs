@@ -7,10 +7,10 @@
 use super::dialect::{self, Answer, Ask, Told, tokens};
 use super::exchange::Request;
 use crate::plan::limit::{self, Refusal};
-use crate::plan::{Dialect, Form, LimitKey, Rule, Standing, Turn, Wait};
+use crate::plan::{Dialect, Form, LimitKey, Rule, Standing, Turn};
 use crate::script::Deed;
 use seawall_core::time::Wall;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// The fault of an attempt that a limit refuses.
 pub(super) const LIMIT: &str = "limit";
@@ -80,6 +80,8 @@ fn tokens_of(prompt: &Value) -> u64 {
 pub(super) struct Limited {
     pub(super) dialect: Dialect,
     form: Form,
+    /// In whose shape a refusal's body is.
+    shape: Dialect,
 }
 
 impl Limited {
@@ -90,6 +92,7 @@ impl Limited {
         Self {
             dialect,
             form: form.at(dialect),
+            shape: shape(form, dialect),
         }
     }
 
@@ -112,7 +115,12 @@ impl Limited {
     /// The answer of an attempt that the limit refuses.
     pub(super) fn refused(self, ask: &Ask<'_>, refusal: &Refusal, wall: Wall) -> Answer {
         let status = limit::status(self.form, refusal);
-        let mut answer = Answer::json(status, &body(self.form, status, refusal));
+        let message = limit::message(self.form, refusal);
+        let of_limit = Told {
+            refusal: Some(refusal),
+            ..Told::NOTHING
+        };
+        let mut answer = dialect::error_saying(self.shape, status, &message, ask, of_limit);
         answer.headers = dialect::headers(self.dialect, status, ask, Told::NOTHING);
         let told = limit::refusal_headers(self.form, refusal, wall);
         put(&mut answer.headers, told, &[]);
@@ -159,57 +167,17 @@ fn put(headers: &mut Vec<(String, String)>, told: limit::Told, scripted: &[(Stri
     headers.extend(told.map(|(name, value)| (name.to_owned(), value)));
 }
 
-fn body(form: Form, status: u16, refusal: &Refusal) -> Value {
-    let message = limit::message(form, refusal);
+/// In whose shape an error is that is told in this form; where nothing is said, it is the dialect's own.
+const fn shape(form: Form, dialect: Dialect) -> Dialect {
     match form {
-        Form::OpenAi | Form::Groq => json!({ "error": {
-            "message": message,
-            "type": if refusal.counts_tokens() { "tokens" } else { "requests" },
-            "param": null,
-            "code": "rate_limit_exceeded",
-        }}),
-        Form::Azure => json!({ "error": { "code": status.to_string(), "message": message } }),
-        Form::Anthropic => json!({
-            "type": "error",
-            "error": { "type": "rate_limit_error", "message": message },
-        }),
-        Form::Gemini => json!({ "error": {
-            "code": status,
-            "message": message,
-            "status": "RESOURCE_EXHAUSTED",
-            "details": google_details(refusal),
-        }}),
-        Form::Generic | Form::ByDialect => json!({ "error": { "message": message, "status": status } }),
+        Form::ByDialect => dialect,
+        Form::OpenAi => Dialect::OpenAi,
+        Form::Anthropic => Dialect::Anthropic,
+        Form::Azure => Dialect::Azure,
+        Form::Gemini => Dialect::Gemini,
+        Form::Groq => Dialect::Groq,
+        Form::Generic => Dialect::Generic,
     }
-}
-
-/// Which quota it was, and when to come back.
-fn google_details(refusal: &Refusal) -> Value {
-    let (metric, id) = match refusal.counts_tokens() {
-        true => (
-            "generate_content_input_token_count",
-            "GenerateContentInputTokensPerModelPerMinute",
-        ),
-        false => (
-            "generate_content_requests",
-            "GenerateRequestsPerMinutePerProjectPerModel",
-        ),
-    };
-    let mut details = vec![json!({
-        "@type": "type.googleapis.com/google.rpc.QuotaFailure",
-        "violations": [{
-            "quotaMetric": format!("generativelanguage.googleapis.com/{metric}"),
-            "quotaId": id,
-            "quotaValue": refusal.limit.to_string(),
-        }],
-    })];
-    if let Wait::For(wait) = refusal.wait {
-        details.push(json!({
-            "@type": "type.googleapis.com/google.rpc.RetryInfo",
-            "retryDelay": limit::retry_delay(wait),
-        }));
-    }
-    Value::Array(details)
 }
 
 #[cfg(test)]

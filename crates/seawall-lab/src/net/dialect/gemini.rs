@@ -8,6 +8,8 @@ use super::events::{Event, Events, Speaker};
 use super::openai;
 use super::text::{Pieces, Said, model_of, request_of, text_of, texts_of, tokens};
 use super::{Answer, Ask, Told, Wanted, plain};
+use crate::plan::Wait;
+use crate::plan::limit::{Refusal, retry_delay};
 use serde_json::{Value, json};
 
 /// The most texts that one answer of embeddings covers.
@@ -134,21 +136,24 @@ pub(super) fn error(status: u16, message: &str, ask: &Ask<'_>, told: Told<'_>) -
         (None, None) => "UNKNOWN",
     };
     let mut details = Vec::new();
-    match told.code.filter(|word| !is_code(word)) {
-        Some(quota) if quota.contains("Per") => details.push(quota_failure(quota)),
-        Some(reason) => details.push(json!({
+    match (told.refusal, told.code.filter(|word| !is_code(word))) {
+        (Some(refusal), _) => details.push(quota_failure(Quota::of(refusal))),
+        (None, Some(quota)) if quota.contains("Per") => details.push(quota_failure(Quota::named(quota))),
+        (None, Some(reason)) => details.push(json!({
             "@type": "type.googleapis.com/google.rpc.ErrorInfo",
             "reason": reason,
             "domain": "googleapis.com",
         })),
-        None if status == 429 => details.push(quota_failure("GenerateRequestsPerMinutePerProjectPerModel")),
-        None => {}
+        (None, None) if status == 429 => details.push(quota_failure(Quota::named(REQUESTS_A_MINUTE))),
+        (None, None) => {}
     }
-    if let Some(ms) = told.body_wait_ms(status) {
-        details.push(json!({
-            "@type": "type.googleapis.com/google.rpc.RetryInfo",
-            "retryDelay": proto_duration(ms),
-        }));
+    let wait = match told.refusal.map(|refusal| refusal.wait) {
+        Some(Wait::For(wait)) => Some(retry_delay(wait)),
+        Some(Wait::UntilOneEnds | Wait::Never) => None,
+        None => told.body_wait_ms(status).map(proto_duration),
+    };
+    if let Some(wait) = wait {
+        details.push(json!({ "@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": wait }));
     }
     let mut error = json!({ "code": status, "message": message, "status": name });
     if !details.is_empty() {
@@ -167,11 +172,47 @@ pub(super) fn stream_error() -> Event {
     Event::bare(&json!({ "error": { "code": 503, "message": message, "status": "UNAVAILABLE" } }))
 }
 
-fn quota_failure(quota: &str) -> Value {
+/// The quota of requests a minute, by its id.
+const REQUESTS_A_MINUTE: &str = "GenerateRequestsPerMinutePerProjectPerModel";
+
+/// A quota that is spent.
+struct Quota<'a> {
+    counts: &'static str,
+    id: &'a str,
+    value: u64,
+}
+
+impl<'a> Quota<'a> {
+    /// A quota of requests, where nothing but its id is known.
+    fn named(id: &'a str) -> Self {
+        Self {
+            counts: "generate_content_requests",
+            id,
+            value: 60,
+        }
+    }
+
+    /// The quota of a limit.
+    fn of(refusal: &Refusal) -> Self {
+        match refusal.counts_tokens() {
+            true => Self {
+                counts: "generate_content_input_token_count",
+                id: "GenerateContentInputTokensPerModelPerMinute",
+                value: refusal.limit,
+            },
+            false => Self {
+                value: refusal.limit,
+                ..Self::named(REQUESTS_A_MINUTE)
+            },
+        }
+    }
+}
+
+fn quota_failure(quota: Quota<'_>) -> Value {
     let violation = json!({
-        "quotaMetric": "generativelanguage.googleapis.com/generate_content_requests",
-        "quotaId": quota,
-        "quotaValue": "60",
+        "quotaMetric": format!("generativelanguage.googleapis.com/{}", quota.counts),
+        "quotaId": quota.id,
+        "quotaValue": quota.value.to_string(),
     });
     json!({ "@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [violation] })
 }

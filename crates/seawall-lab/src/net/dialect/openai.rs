@@ -106,6 +106,7 @@ const PHRASES: [(&str, &str); 3] = [
 pub(super) fn error(status: u16, message: &str, told: Told<'_>) -> Answer {
     let known = ERRORS.iter().find(|(of, _, _)| *of == status);
     let kind = match (known, told.code) {
+        _ if let Some(kind) = told.limit_kind() => kind,
         (_, Some(code)) if KINDS.contains(&code) => code,
         (Some((_, kind, _)), _) => kind,
         (None, _) if status < 500 => "invalid_request_error",

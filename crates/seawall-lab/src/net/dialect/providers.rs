@@ -179,6 +179,7 @@ pub(super) fn groq_error(status: u16, message: &str, told: Told<'_>) -> Answer {
         ),
         None => message.to_owned(),
     };
+    let kind = told.limit_kind().or(kind);
     let mut error = json!({ "message": message, "type": kind });
     if let Some(code) = told.code.or(name.and_then(|name| name.code)) {
         error["code"] = json!(code);

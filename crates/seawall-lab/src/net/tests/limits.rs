@@ -267,6 +267,65 @@ async fn tokens_are_charged_before_the_work() {
 }
 
 #[tokio::test]
+async fn a_refusal_has_the_shape_of_the_dialect_whose_words_it_is_in() {
+    // Could break if a limit made its bodies apart from the dialects: a client of Stripe would find no error in its 429, or
+    // Gemini's would name a quota that is not the limit's.
+    let refused = async |dialect: Dialect, form: Form| {
+        let lab = Lab::new(Rule {
+            dialect,
+            limit: Some(Limit { form, ..eight() }),
+            ..Rule::parse("GET /x = 200").unwrap()
+        })
+        .await;
+        // Azure asks for a key before it answers well, and no answer here has to be good.
+        lab.get().await;
+        json(&lab.get().await)
+    };
+    for (dialect, form, member, is) in [
+        (Dialect::OpenAi, Form::ByDialect, "/error/type", "requests"),
+        (Dialect::Groq, Form::ByDialect, "/error/type", "requests"),
+        (Dialect::Azure, Form::ByDialect, "/error/code", "429"),
+        (Dialect::Anthropic, Form::ByDialect, "/request_id", "req_mock_0_1"),
+        (
+            Dialect::Anthropic,
+            Form::ByDialect,
+            "/error/type",
+            "rate_limit_error",
+        ),
+        (
+            Dialect::Gemini,
+            Form::ByDialect,
+            "/error/status",
+            "RESOURCE_EXHAUSTED",
+        ),
+        (
+            Dialect::Gemini,
+            Form::ByDialect,
+            "/error/details/0/violations/0/quotaValue",
+            "1",
+        ),
+        (Dialect::Stripe, Form::ByDialect, "/error/code", "rate_limit"),
+        (Dialect::GitHub, Form::ByDialect, "/status", "429"),
+        // What a file says stands before the dialect.
+        (
+            Dialect::Stripe,
+            Form::Anthropic,
+            "/error/type",
+            "rate_limit_error",
+        ),
+    ] {
+        let body = refused(dialect, form).await;
+        assert_eq!(
+            body.pointer(member).and_then(Value::as_str),
+            Some(is),
+            "{dialect:?} {form:?} {body}"
+        );
+    }
+    let body = refused(Dialect::Stripe, Form::Generic).await;
+    assert_eq!(body["error"]["status"], 429, "{body}");
+}
+
+#[tokio::test]
 async fn what_a_limit_refuses_does_no_work() {
     // Could break if work were done before the limit was asked: a client that was told 429 would have paid.
     let rule = Rule {
