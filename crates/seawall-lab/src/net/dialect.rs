@@ -22,7 +22,7 @@ use crate::script::{Body, Reply};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-pub(super) use events::Events;
+pub(super) use events::{Events, Part, PartKind};
 pub(super) use text::tokens;
 
 /// The fault of what was asked for and cannot be served.

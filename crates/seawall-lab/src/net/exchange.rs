@@ -5,7 +5,7 @@
 //! ends itself.
 
 use super::Shared;
-use super::dialect::{self, Answer, Ask};
+use super::dialect::{self, Answer, Ask, PartKind};
 use super::journal::{Attempt, CALL_HEADER, Heard, Outcome, kept};
 use super::score::{self, Good, Performer, Score};
 use super::throttle::{self, Limited};
@@ -332,6 +332,15 @@ impl<'s> Exchange<'s> {
         self.outcome.bytes_out += bytes;
     }
 
+    /// Counts a part of a stream that was sent.
+    pub(super) fn said(&mut self, kind: PartKind) {
+        let events = self.outcome.events.get_or_insert(0);
+        *events += match kind {
+            PartKind::Content => 1,
+            PartKind::Frame => 0,
+        };
+    }
+
     /// The fault so far.
     pub(super) fn fault_name(&self) -> Option<Cow<'static, str>> {
         self.outcome.fault.clone()
@@ -405,6 +414,7 @@ pub(super) fn unread(connection: u64, on_connection: u64, at: Instant) -> Attemp
         answered: None,
         ended: None,
         client_left: None,
+        events: None,
         bytes_in: 0,
         bytes_out: 0,
     }

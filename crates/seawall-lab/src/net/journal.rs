@@ -77,6 +77,8 @@ pub struct Attempt {
     pub ended: Option<Instant>,
     /// When the client left before it had the whole answer.
     pub client_left: Option<Instant>,
+    /// How many content events of a stream were sent; `None` where the answer was no stream.
+    pub events: Option<u64>,
     /// Bytes read, head included.
     pub bytes_in: u64,
     /// Bytes written, head included.
@@ -102,6 +104,7 @@ pub(super) struct Outcome {
     pub(super) status: Option<u16>,
     pub(super) answered: Option<Instant>,
     pub(super) client_left: Option<Instant>,
+    pub(super) events: Option<u64>,
     pub(super) bytes_in: u64,
     pub(super) bytes_out: u64,
     pub(super) fault: Option<Cow<'static, str>>,
@@ -117,13 +120,14 @@ impl Outcome {
         attempt.fault = self.fault;
         attempt.answered = self.answered;
         attempt.client_left = self.client_left;
+        attempt.events = self.events;
         attempt.bytes_in = self.bytes_in;
         attempt.bytes_out = self.bytes_out;
         attempt.key = self.key.or(attempt.key.take());
         attempt.work = self.work;
         attempt.object = self.object;
         if attempt.status.is_some() {
-            attempt.hint = self.heard.hint;
+            attempt.hint = self.heard.hint.map(|hint| *hint);
             attempt.word = self.heard.word;
         }
     }

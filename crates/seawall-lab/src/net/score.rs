@@ -28,7 +28,7 @@
 //!
 //! A body is padded with spaces where a fault asks for more bytes than it has: it is always cut short of its end.
 
-use super::dialect::{self, Answer, Ask, Told, Wanted};
+use super::dialect::{self, Answer, Ask, Part, Told, Wanted};
 use crate::listener::{Fit, Version, fit};
 use crate::plan::{Choice, Dialect, Turn};
 use crate::script::{Action, After, Body as Scripted, Cut, Deed, ErrorCode, Reply, Stream, StreamEnd};
@@ -106,7 +106,7 @@ pub(super) enum Body {
     Slow(Pieces),
     /// These, with a gap before each but the first; they may have no end.
     Parts {
-        parts: Box<dyn Iterator<Item = Vec<u8>> + Send>,
+        parts: Box<dyn Iterator<Item = Part> + Send>,
         gap: Duration,
     },
 }

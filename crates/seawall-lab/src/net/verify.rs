@@ -107,6 +107,7 @@ fn seen_of(seen: &Attempt, plan: &Plan) -> findings::Attempt {
         hint: seen.hint.clone(),
         word: seen.word,
         effect: effect(seen, plan),
+        events: seen.events,
         bytes_in: seen.bytes_in,
         bytes_out: seen.bytes_out,
         ..findings::Attempt::default()

@@ -92,6 +92,7 @@ fn entry(attempt: &Attempt) -> Value {
         "answered_ms": attempt.answered.map(at),
         "ended_ms": attempt.ended.map(at),
         "client_abort_ms": attempt.client_left.map(at),
+        "events": attempt.events,
         "bytes_in": attempt.bytes_in,
         "bytes_out": attempt.bytes_out,
     })

@@ -228,24 +228,43 @@ impl Parts {
     }
 }
 
-impl Iterator for Parts {
-    type Item = Vec<u8>;
+/// One part of a stream.
+#[derive(Debug)]
+pub(in crate::net) struct Part {
+    pub(in crate::net) bytes: Vec<u8>,
+    pub(in crate::net) kind: PartKind,
+}
 
-    fn next(&mut self) -> Option<Vec<u8>> {
+/// What a part of a stream is to who reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::net) enum PartKind {
+    /// An event that is handed on: after it nothing may be taken again.
+    Content,
+    /// What stands around the content: a beginning, an end, an error.
+    Frame,
+}
+
+impl Iterator for Parts {
+    type Item = Part;
+
+    fn next(&mut self) -> Option<Part> {
+        let part = |bytes, kind| Some(Part { bytes, kind });
         if self.stage == Stage::Head {
             self.stage = Stage::Content;
             let head = self.events.head();
             if !head.is_empty() {
-                return Some(head);
+                return part(head, PartKind::Frame);
             }
         }
         if self.stage == Stage::Content {
             if let Some(event) = self.events.next() {
-                return Some(event);
+                return part(event, PartKind::Content);
             }
             self.stage = Stage::Over;
             let tail = self.tail();
-            return (!tail.is_empty()).then_some(tail);
+            if !tail.is_empty() {
+                return part(tail, PartKind::Frame);
+            }
         }
         None
     }

@@ -156,7 +156,8 @@ impl Player<'_> {
                     if place > 0 {
                         self.wait(gap).await?;
                     }
-                    self.framed(&part, framing).await?;
+                    self.framed(&part.bytes, framing).await?;
+                    self.exchange.said(part.kind);
                 }
                 Ok(())
             }

@@ -174,8 +174,9 @@ impl<'p> Player<'p> {
                     if place > 0 {
                         self.wait(gap, exchange).await?;
                     }
-                    self.data(&part, Last::No).await?;
-                    exchange.sent(part.len() as u64);
+                    self.data(&part.bytes, Last::No).await?;
+                    exchange.sent(part.bytes.len() as u64);
+                    exchange.said(part.kind);
                 }
                 if ends == Last::Yes {
                     exchange.ending();

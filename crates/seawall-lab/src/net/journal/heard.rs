@@ -11,7 +11,8 @@ use seawall_core::verdict::Endpoint;
 /// What is told about waiting, and about sending it again.
 #[derive(Clone, Debug, Default)]
 pub(in crate::net) struct Heard {
-    pub(in crate::net) hint: Option<Hint>,
+    /// Boxed: every connection has room for one, and few answers tell one.
+    pub(in crate::net) hint: Option<Box<Hint>>,
     pub(in crate::net) word: Word,
 }
 
@@ -41,7 +42,7 @@ impl Heard {
         let mut attempt = findings::Attempt::default();
         attempt.hear(Provider::inferred(None, path).profile(), &facts);
         Self {
-            hint: attempt.hint,
+            hint: attempt.hint.map(Box::new),
             word: attempt.word,
         }
     }

@@ -88,6 +88,46 @@ async fn a_mock_is_asked_in_the_words_of_scenarios() {
 }
 
 #[tokio::test]
+async fn a_stream_that_is_taken_again_after_content_is_found_and_one_before_is_not() {
+    // Could break if nobody counted what a stream had handed out: the rule would never be observable.
+    let chat = r#"{"model":"m","stream":true,"messages":[]}"#;
+    for (script, holds) in [
+        ("stream events=2 then=cut, 200", false),
+        ("stream events=2 then=error, 200", false),
+        ("stream events=0 then=cut, 200", true),
+        ("stream events=2, 200", true),
+        ("503, 200", true),
+    ] {
+        let mock = Mock::start(&format!("POST /v1/chat/completions = {script}"))
+            .await
+            .unwrap();
+        for _ in 0..2 {
+            ask(&mock, "POST", "/v1/chat/completions", chat).await;
+        }
+        mock.quiet().await;
+        let told = mock.verify("never = ['retry-after-commit']").await;
+        assert_eq!(told.is_ok(), holds, "{script}: {told:?}");
+    }
+    let mock = Mock::start("POST /v1/chat/completions = stream events=2 then=cut, 200")
+        .await
+        .unwrap();
+    ask(&mock, "POST", "/v1/chat/completions", chat).await;
+    ask(&mock, "POST", "/other", chat).await;
+    mock.quiet().await;
+    let events: Vec<Option<u64>> = mock
+        .journal()
+        .attempts
+        .iter()
+        .map(|attempt| attempt.events)
+        .collect();
+    assert_eq!(events, [Some(2), None]);
+    let kept = mock
+        .verify("never = ['retry-after-commit']\nobserve = 'must'")
+        .await;
+    assert_eq!(kept, Ok(()));
+}
+
+#[tokio::test]
 async fn what_cannot_be_expected_is_told_with_its_place() {
     // Could break if a word that only a scenario knows were taken and never judged: it would always hold.
     let mock = Mock::start("GET /x = 200").await.unwrap();
