@@ -139,6 +139,31 @@ pub(super) enum Ending {
     Goaway(ErrorCode),
 }
 
+/// What an ending is to the connection that it happens on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Finish {
+    /// The answer is over, and nothing else is.
+    Right,
+    /// It is a fault.
+    Fault,
+}
+
+impl Ending {
+    /// Whether it is a fault.
+    pub(super) const fn finish(self) -> Finish {
+        match self {
+            Self::Done => Finish::Right,
+            Self::Reset
+            | Self::Close
+            | Self::Hang
+            | Self::HalfClose
+            | Self::BadChunk
+            | Self::ResetStream(_)
+            | Self::Goaway(_) => Finish::Fault,
+        }
+    }
+}
+
 impl Score {
     /// An answer to its end, at once.
     pub(super) fn whole(answer: Answer) -> Self {

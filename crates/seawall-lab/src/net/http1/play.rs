@@ -4,7 +4,7 @@ use super::wire::Wire;
 use super::{Keep, Then};
 use crate::net::exchange::Exchange;
 use crate::net::pace::Pace;
-use crate::net::score::{Body, Claim, Ending, Opening, Pieces, Score};
+use crate::net::score::{Body, Claim, Ending, Finish, Opening, Pieces, Score};
 use crate::net::socket::Waited;
 use seawall_core::time::Duration;
 use std::io;
@@ -69,21 +69,12 @@ impl Player<'_> {
         self.wait(score.delay).await?;
         self.exchange.settle();
         let chunked = score.claim == Claim::Open && self.asked.chunks;
-        let keep = match (score.ending, score.claim) {
-            (Ending::Done, Claim::Open) if !self.asked.chunks => Keep::Close,
-            (Ending::Done, _) => self.asked.keep,
-            _ => Keep::Close,
-        };
+        let (keep, said_keep) = self.keeps(&score);
         let bodiless = score.answer.is_bodiless() || self.asked.method == "HEAD";
         let framing = if chunked { Framing::Chunks } else { Framing::Bare };
         let body = match (bodiless, score.body) {
             (true, _) => None,
             (false, body) => Some(body),
-        };
-        let said_keep = match score.ending {
-            Ending::Done => keep,
-            // A fault is not announced.
-            _ => self.asked.keep,
         };
         let length = match score.claim {
             Claim::Bytes(bytes) => Some(bytes),
@@ -92,15 +83,7 @@ impl Player<'_> {
         let mut head = score.answer.head(length, chunked, said_keep);
         let mut whole = score.answer.body;
         let status = Some(score.answer.status);
-        let last = match score.ending {
-            Ending::Done | Ending::Close => Last::OfAll,
-            Ending::Reset
-            | Ending::Hang
-            | Ending::HalfClose
-            | Ending::BadChunk
-            | Ending::ResetStream(_)
-            | Ending::Goaway(_) => Last::OfPart,
-        };
+        let last = Last::before(score.ending);
         match score.opening {
             Opening::Silent => return Ok(keep),
             Opening::Garbage(bytes) => {
@@ -136,6 +119,17 @@ impl Player<'_> {
             self.end_body(score.ending, framing).await?;
         }
         Ok(keep)
+    }
+
+    /// What becomes of the connection, and what the head says of that.
+    fn keeps(&self, score: &Score) -> (Keep, Keep) {
+        match (score.ending.finish(), score.claim) {
+            // A fault is not announced.
+            (Finish::Fault, Claim::Bytes(_) | Claim::Open) => (Keep::Close, self.asked.keep),
+            // Nothing but the connection's end says where such a body ends.
+            (Finish::Right, Claim::Open) if !self.asked.chunks => (Keep::Close, Keep::Close),
+            (Finish::Right, Claim::Bytes(_) | Claim::Open) => (self.asked.keep, self.asked.keep),
+        }
     }
 
     async fn send_body(
@@ -310,6 +304,21 @@ enum Last {
     OfAll,
     /// Of a part after which something still comes, be it an RST or silence.
     OfPart,
+}
+
+impl Last {
+    /// What the last bytes before this ending are the last of.
+    const fn before(ending: Ending) -> Self {
+        match ending {
+            Ending::Done | Ending::Close => Self::OfAll,
+            Ending::Reset
+            | Ending::Hang
+            | Ending::HalfClose
+            | Ending::BadChunk
+            | Ending::ResetStream(_)
+            | Ending::Goaway(_) => Self::OfPart,
+        }
+    }
 }
 
 /// How a part of the body goes on the wire.

@@ -4,7 +4,7 @@ use super::Order;
 use crate::net::dialect::{self, Answer};
 use crate::net::exchange::Exchange;
 use crate::net::pace::Pace;
-use crate::net::score::{Body, Claim, Ending, Opening, Pieces, Score};
+use crate::net::score::{Body, Claim, Ending, Finish, Opening, Pieces, Score};
 use crate::script::ErrorCode;
 use bytes::Bytes;
 use h2::server::SendResponse;
@@ -143,9 +143,9 @@ impl<'p> Player<'p> {
         };
         let nothing = matches!(score.body, Body::Whole | Body::Slow(_)) && answer.body.is_empty();
         let bodiless = answer.is_bodiless() || method == "HEAD" || nothing;
-        let ends = match score.ending {
-            Ending::Done => Last::Yes,
-            _ => Last::No,
+        let ends = match score.ending.finish() {
+            Finish::Right => Last::Yes,
+            Finish::Fault => Last::No,
         };
         let last = if bodiless { ends } else { Last::No };
         exchange.answering(Some(answer.status));
