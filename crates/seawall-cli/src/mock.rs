@@ -51,8 +51,7 @@ pub(crate) struct Args {
     /// What attempts at a path meet; may be repeated, the first that matches is taken.
     #[arg(long = "route", value_name = "METHOD PATH = SCRIPT")]
     routes: Vec<String>,
-    /// What all other attempts meet: steady or flaky.
-    #[arg(long, value_parser = profile)]
+    #[arg(long, value_parser = profile, help = profile_help())]
     profile: Option<Profile>,
     /// Where to listen; port 0 takes a free one [default: the file's, else 127.0.0.1:0].
     #[arg(long, value_name = "ADDRESS:PORT")]
@@ -297,6 +296,11 @@ fn cannot_listen(address: &str, source: &std::io::Error) -> Failure {
             "{what}; take an address of this machine, as in --listen {DEFAULT_LISTEN}"
         )),
     }
+}
+
+fn profile_help() -> String {
+    let known = Profile::ALL.map(Profile::name).join(", ");
+    format!("What all other attempts meet, one of: {known}")
 }
 
 fn profile(text: &str) -> Result<Profile, String> {
