@@ -108,11 +108,12 @@ pub(super) async fn run(socket: Socket, read: Vec<u8>, connection: u64, shared: 
         taken: 0,
         fate: watch::Sender::new(Fate::Served),
         demands,
+        demanded,
         streams: JoinSet::new(),
         live: BTreeSet::new(),
         leaving: None,
     };
-    host.serve(demanded).await;
+    host.serve().await;
 }
 
 fn settings() -> Builder {
@@ -145,6 +146,7 @@ struct Host {
     taken: u64,
     fate: watch::Sender<Fate>,
     demands: mpsc::UnboundedSender<Demand>,
+    demanded: mpsc::UnboundedReceiver<Demand>,
     streams: JoinSet<u32>,
     /// The streams that are being served, by number.
     live: BTreeSet<u32>,
@@ -159,7 +161,7 @@ struct Leaving {
 }
 
 impl Host {
-    async fn serve(mut self, mut demanded: mpsc::UnboundedReceiver<Demand>) {
+    async fn serve(mut self) {
         loop {
             tokio::select! {
                 accepted = self.library.accept() => match accepted {
@@ -167,14 +169,13 @@ impl Host {
                     Some(Err(error)) => return self.broken(&error).await,
                     None => return self.left().await,
                 },
-                Some(demand) = demanded.recv() => match demand.order {
+                Some(demand) = self.demanded.recv() => match demand.order {
                     Order::Flush => {
                         let parting = match self.flush().await {
                             Ok(()) => Parting::Done,
                             Err(Over) => Parting::ClientLeft,
                         };
-                        // A stream that is gone wants to know nothing.
-                        demand.told.send(parting).ok();
+                        tell(demand.told, parting);
                     }
                     Order::Goaway(code) => if self.say_goodbye(demand, code).await.is_err() {
                         return self.left().await;
@@ -254,7 +255,10 @@ impl Host {
             .as_ref()
             .map_or(before, |leaving| leaving.last.min(before));
         self.valve.insert(&goaway(last, code));
-        self.flush().await?;
+        if self.flush().await.is_err() {
+            tell(demand.told, Parting::ClientLeft);
+            return Err(Over);
+        }
         let fault = demand.fault;
         self.fate.send_replace(Fate::Fell {
             above: last,
@@ -277,8 +281,7 @@ impl Host {
             Err(Over) => Parting::ClientLeft,
         };
         for told in self.leaving.take().into_iter().flat_map(|leaving| leaving.told) {
-            // A stream that is gone wants to know nothing.
-            told.send(parting).ok();
+            tell(told, parting);
         }
         self.end(Fate::ClientLeft).await;
     }
@@ -301,32 +304,45 @@ impl Host {
             fault: demand.fault,
         };
         self.fate.send_replace(fell);
-        let parting = match (socket, written) {
-            (Some(socket), Ok(())) => self.undo(socket, demand.order).await,
-            (None, _) | (_, Err(Over)) => Parting::ClientLeft,
-        };
-        // A stream that is gone wants to know nothing.
-        demand.told.send(parting).ok();
+        self.dismiss(Parting::Done);
+        match (socket, written) {
+            (Some(socket), Ok(())) => self.undo(socket, demand.order, demand.told).await,
+            (None, _) | (_, Err(Over)) => tell(demand.told, Parting::ClientLeft),
+        }
         while self.streams.join_next().await.is_some() {}
     }
 
-    async fn undo(&self, mut socket: Socket, order: Order) -> Parting {
+    /// Tells whoever waits for the end of the connection, or still asks for one, that there is nothing to wait for: else
+    /// the connection would wait for its streams, and they for it, for ever.
+    fn dismiss(&mut self, parting: Parting) {
+        self.demanded.close();
+        while let Ok(demand) = self.demanded.try_recv() {
+            tell(demand.told, parting);
+        }
+        for told in self.leaving.take().into_iter().flat_map(|leaving| leaving.told) {
+            // Its GOAWAY is on the wire, whoever ended the connection after it.
+            tell(told, Parting::Done);
+        }
+    }
+
+    /// Does it to the socket, and tells who asked for it: before a close, whose end is the client's to choose.
+    async fn undo(&self, mut socket: Socket, order: Order, told: oneshot::Sender<Parting>) {
         match order {
-            Order::Reset => reset(socket),
+            Order::Reset => tell(told, reset(socket)),
             Order::DeliverAndReset => match socket.delivered().await {
-                Waited::Whole => reset(socket),
-                Waited::ClientLeft => Parting::ClientLeft,
+                Waited::Whole => tell(told, reset(socket)),
+                Waited::ClientLeft => tell(told, Parting::ClientLeft),
             },
             Order::Flush | Order::Goaway(_) | Order::Close => {
+                tell(told, Parting::Done);
                 listener::close(socket).await;
-                Parting::Done
             }
             Order::Garbage(bytes) => match socket.write_all(bytes).await {
                 Ok(()) => {
+                    tell(told, Parting::Done);
                     listener::close(socket).await;
-                    Parting::Done
                 }
-                Err(_) => Parting::ClientLeft,
+                Err(_) => tell(told, Parting::ClientLeft),
             },
             Order::HalfClose => {
                 if socket.shutdown().await.is_ok() {
@@ -334,7 +350,7 @@ impl Host {
                     let mut thrown = [0; 4 * 1024];
                     while matches!(socket.read(&mut thrown).await, Ok(1..)) {}
                 }
-                Parting::ClientLeft
+                tell(told, Parting::ClientLeft);
             }
         }
     }
@@ -356,7 +372,8 @@ impl Host {
         self.end(Fate::ClientLeft).await;
     }
 
-    async fn end(self, fate: Fate) {
+    async fn end(mut self, fate: Fate) {
+        self.dismiss(Parting::ClientLeft);
         let Self {
             library,
             valve,
@@ -369,6 +386,11 @@ impl Host {
         drop(library);
         part(&valve).await;
     }
+}
+
+/// Tells a stream how its demand went. One that is gone wants to know nothing.
+fn tell(told: oneshot::Sender<Parting>, parting: Parting) {
+    told.send(parting).ok();
 }
 
 /// A peer that is already gone cannot be reset, which is all that may fail here.

@@ -2,6 +2,8 @@
 
 use super::*;
 
+mod siblings;
+
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 pub(super) const DATA: u8 = 0;
 pub(super) const HEADERS: u8 = 1;
