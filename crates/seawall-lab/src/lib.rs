@@ -21,6 +21,7 @@ pub mod listener;
 #[cfg(feature = "net")]
 pub mod net;
 pub mod passage;
+mod percent;
 pub mod plan;
 #[cfg(feature = "net")]
 pub mod run;

@@ -2,6 +2,7 @@
 
 use crate::error::{nearest, shown};
 use crate::net::dialect::{Answer, refusal};
+use crate::percent;
 
 /// Parameters by name, decoded; each at most once.
 #[derive(Debug)]
@@ -22,7 +23,8 @@ impl Query {
         let mut pairs: Vec<(String, String)> = Vec::new();
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let (Some(name), Some(value)) = (decoded(name), decoded(value)) else {
+            let exact = |text: &str| percent::decode(text.as_bytes()).exact();
+            let (Some(name), Some(value)) = (exact(name), exact(value)) else {
                 let message = format!("`{}` is not percent-encoded UTF-8", shown(pair));
                 return Err(refusal(400, &message));
             };
@@ -57,22 +59,4 @@ fn unknown(name: &str, known: &[&str]) -> String {
         "there is no parameter `{}`; this takes {takes}{meant}",
         shown(name)
     )
-}
-
-/// `%2F` and `+`, as forms encode them; `None` where that gives no text.
-fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'+' => b' ',
-            b'%' => {
-                let high = char::from(rest.next()?).to_digit(16)?;
-                let low = char::from(rest.next()?).to_digit(16)?;
-                u8::try_from(high * 16 + low).ok()?
-            }
-            byte => byte,
-        });
-    }
-    String::from_utf8(bytes).ok()
 }

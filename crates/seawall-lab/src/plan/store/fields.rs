@@ -4,6 +4,7 @@
 //! server kept with what the client sent. So values are never parsed: each keeps the bytes it came with. A form has no
 //! types; its values are texts, and `a[b]=c` nests as such servers read it.
 
+use crate::percent;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -157,28 +158,7 @@ fn put(slot: &mut Value, path: &[&str], text: String) {
     }
 }
 
-/// A form's text without its `+` and `%XX`. What is no escape stays; bytes that are no text are replaced.
+/// A form's text without its escapes.
 pub(super) fn decoded(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut plain = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        let escape = bytes
-            .get(at + 1..at + 3)
-            .filter(|_| *byte == b'%')
-            .and_then(|digits| Some(hex(digits[0])? * 16 + hex(digits[1])?));
-        match escape {
-            Some(byte) => plain.push(byte),
-            None if *byte == b'+' => plain.push(b' '),
-            None => plain.push(*byte),
-        }
-        at += if escape.is_some() { 3 } else { 1 };
-    }
-    String::from_utf8_lossy(&plain).into_owned()
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit)
-        .to_digit(16)
-        .and_then(|value| u8::try_from(value).ok())
+    percent::decode(text.as_bytes()).lossy()
 }

@@ -3,6 +3,7 @@
 //! What can go wrong: a stranger's body that costs more than its length, by depth or by number. So both are bounded,
 //! and what lies beyond is left out: nothing is decided by it.
 
+use crate::percent;
 use serde_json::{Map, Value};
 
 /// The most fields that are read.
@@ -18,10 +19,10 @@ pub(super) fn read(body: &[u8]) -> Value {
             Some(equals) => (&pair[..equals], &pair[equals + 1..]),
             None => (pair, &b""[..]),
         };
-        let name = decoded(name);
+        let name = percent::decode(name).lossy();
         let path: Vec<&str> = name.split('[').map(|part| part.trim_end_matches(']')).collect();
         if !name.is_empty() && path.len() <= DEPTH_MAX {
-            put(&mut top, &path, decoded(value));
+            put(&mut top, &path, percent::decode(value).lossy());
         }
     }
     Value::Object(top)
@@ -42,31 +43,6 @@ fn put(table: &mut Map<String, Value>, path: &[&str], value: String) {
     if let Value::Object(inside) = entry {
         put(inside, inner, value);
     }
-}
-
-/// Percent signs and pluses read; what is no UTF-8 then is replaced.
-fn decoded(text: &[u8]) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((first, tail)) = rest.split_first() {
-        let hex = tail.get(..2).and_then(|two| std::str::from_utf8(two).ok());
-        let byte = hex.and_then(|two| u8::from_str_radix(two, 16).ok());
-        rest = match (first, byte) {
-            (b'%', Some(byte)) => {
-                bytes.push(byte);
-                &tail[2..]
-            }
-            (b'+', _) => {
-                bytes.push(b' ');
-                tail
-            }
-            _ => {
-                bytes.push(*first);
-                tail
-            }
-        };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]
