@@ -118,7 +118,7 @@ impl Mock {
     /// ```
     ///
     /// # Errors
-    /// The clock runs by itself.
+    /// The clock runs by itself, or cannot go that far.
     pub async fn advance(&self, length: impl Into<Duration>) -> Result<(), ClockError> {
         self.shared.advance(length.into()).await
     }
@@ -194,6 +194,9 @@ impl Shared {
     pub(super) async fn advance(&self, length: Duration) -> Result<(), ClockError> {
         let _turning = self.turning.lock().await;
         let end = self.pace.now().after(length);
+        if end == Instant::NEVER {
+            return Err(ClockError::TooFar);
+        }
         let mut patience = SETTLE_MAX;
         // Whoever is about to wait must be waiting before its time goes by.
         self.settle(&mut patience).await;
@@ -362,6 +365,8 @@ pub enum ClockError {
     Runs,
     /// Nobody waits for a time to come.
     NobodyWaits,
+    /// The time to turn to is beyond what a clock can show.
+    TooFar,
 }
 
 impl fmt::Display for ClockError {
@@ -370,6 +375,7 @@ impl fmt::Display for ClockError {
             Self::Runs => {
                 "the mock's clock runs by itself; only a manual one is turned by hand (`--clock manual`, or {\"manual\":true})"
             }
+            Self::TooFar => "a clock shows at most 584 years since the mock's start; advance by less",
             Self::NobodyWaits => "no attempt waits for a time to come, so there is nothing to step to; advance by a length instead",
         })
     }

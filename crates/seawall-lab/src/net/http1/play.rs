@@ -140,10 +140,7 @@ impl Player<'_> {
         last: Last,
     ) -> Result<(), Gone> {
         match body {
-            Body::Whole => {
-                self.ends(last, framing);
-                self.framed(whole, framing).await
-            }
+            Body::Whole => self.framed_last(whole, framing, last).await,
             Body::Slow(pieces) => self.slowly(whole, pieces, framing, last).await,
             Body::Parts { parts, gap } => {
                 for (place, part) in parts.enumerate() {
@@ -200,26 +197,32 @@ impl Player<'_> {
             if place > 0 {
                 self.wait(pieces.gap).await?;
             }
-            if place + 1 == count {
-                self.ends(last, framing);
+            match place + 1 == count {
+                true => self.framed_last(piece, framing, last).await?,
+                false => self.framed(piece, framing).await?,
             }
-            self.framed(piece, framing).await?;
         }
         Ok(())
     }
 
-    /// Frees the attempt's place before the bytes by which the client learns that it is over.
-    fn ends(&mut self, last: Last, framing: Framing) {
-        match (last, framing) {
-            (Last::OfAll, Framing::Bare) => self.exchange.ending(),
-            // The end of chunks is a chunk of its own.
-            (Last::OfAll, Framing::Chunks) | (Last::OfPart, _) => {}
+    /// Sends bytes; frees the attempt's place before those by which the client learns that it is over. Who is slow to take
+    /// all before them holds it.
+    async fn send_last(&mut self, bytes: &[u8], last: Last) -> Result<(), Gone> {
+        let (most, rest) = bytes.split_at(bytes.len().saturating_sub(JOINED_BYTES_MAX));
+        self.send(most).await?;
+        match last {
+            Last::OfAll => self.exchange.ending(),
+            Last::OfPart => {}
         }
+        self.send(rest).await
     }
 
-    async fn send_last(&mut self, bytes: &[u8], last: Last) -> Result<(), Gone> {
-        self.ends(last, Framing::Bare);
-        self.send(bytes).await
+    async fn framed_last(&mut self, bytes: &[u8], framing: Framing, last: Last) -> Result<(), Gone> {
+        match framing {
+            Framing::Bare => self.send_last(bytes, last).await,
+            // The end of chunks is a chunk of its own.
+            Framing::Chunks => self.framed(bytes, framing).await,
+        }
     }
 
     async fn framed(&mut self, bytes: &[u8], framing: Framing) -> Result<(), Gone> {
@@ -239,6 +242,9 @@ impl Player<'_> {
     /// Sends bytes; counts them as they go, so that the journal is right about a client that leaves in the middle.
     async fn send(&mut self, bytes: &[u8]) -> Result<(), Gone> {
         let mut left = bytes;
+        if left.is_empty() {
+            return Ok(());
+        }
         while !left.is_empty() {
             let sent = self.wire.send_some(left).await?;
             self.exchange.sent(sent as u64);

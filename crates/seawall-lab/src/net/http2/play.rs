@@ -104,7 +104,7 @@ impl<'p> Player<'p> {
         let last = if bodiless { Last::Yes } else { Last::No };
         if self.head(answer, length, last).is_ok() && !bodiless {
             // A client that left wants no answer.
-            self.data(&answer.body, Last::Yes).await.ok();
+            self.data(&answer.body, Last::Yes, |_, _| ()).await.ok();
         }
     }
 
@@ -157,12 +157,7 @@ impl<'p> Player<'p> {
             return Ok(None);
         }
         match score.body {
-            Body::Whole => {
-                if ends == Last::Yes {
-                    exchange.ending();
-                }
-                self.data(&answer.body, ends).await?;
-            }
+            Body::Whole => self.data(&answer.body, ends, counted(exchange)).await?,
             Body::Slow(pieces) => {
                 return self
                     .slowly(&answer.body, pieces, ends, exchange)
@@ -174,18 +169,14 @@ impl<'p> Player<'p> {
                     if place > 0 {
                         self.wait(gap, exchange).await?;
                     }
-                    self.data(&part.bytes, Last::No).await?;
-                    exchange.sent(part.bytes.len() as u64);
+                    self.data(&part.bytes, Last::No, counted(exchange)).await?;
                     exchange.said(part.kind);
                 }
                 if ends == Last::Yes {
-                    exchange.ending();
-                    self.data(&[], ends).await?;
+                    self.data(&[], ends, counted(exchange)).await?;
                 }
-                return Ok(None);
             }
         }
-        exchange.sent(answer.body.len() as u64);
         Ok(None)
     }
 
@@ -202,11 +193,7 @@ impl<'p> Player<'p> {
                 self.wait(pieces.gap, exchange).await?;
             }
             let last = if place + 1 == count { ends } else { Last::No };
-            if last == Last::Yes {
-                exchange.ending();
-            }
-            self.data(piece, last).await?;
-            exchange.sent(piece.len() as u64);
+            self.data(piece, last, counted(exchange)).await?;
         }
         Ok(())
     }
@@ -226,10 +213,17 @@ impl<'p> Player<'p> {
         Ok(counted)
     }
 
-    /// Sends DATA, as far as the client's windows let it.
-    async fn data(&mut self, mut bytes: &[u8], last: Last) -> Result<(), Gone> {
+    /// Sends DATA, as far as the client's windows let it. `going` hears of each piece before it goes: how long it is, and
+    /// whether it is the stream's last.
+    async fn data(
+        &mut self,
+        mut bytes: &[u8],
+        last: Last,
+        mut going: impl FnMut(u64, Last),
+    ) -> Result<(), Gone> {
         let body = self.body.as_mut().ok_or(Gone)?;
         if bytes.is_empty() {
+            going(0, last);
             body.send_data(Bytes::new(), last == Last::Yes)?;
             return Ok(());
         }
@@ -253,8 +247,9 @@ impl<'p> Player<'p> {
             let (piece, rest) = bytes.split_at(granted.min(wanted));
             bytes = rest;
             if !piece.is_empty() {
-                let ends = last == Last::Yes && rest.is_empty();
-                body.send_data(Bytes::copy_from_slice(piece), ends)?;
+                let last = if rest.is_empty() { last } else { Last::No };
+                going(piece.len() as u64, last);
+                body.send_data(Bytes::copy_from_slice(piece), last == Last::Yes)?;
             }
         }
         Ok(())
@@ -280,6 +275,17 @@ impl<'p> Player<'p> {
             None => self.respond.poll_reset(context).map(|_| ()),
         })
         .await;
+    }
+}
+
+/// Counts what goes, so that the journal is right about a client that leaves in the middle, and frees the attempt's place
+/// before the piece by which the client learns that it is over.
+fn counted(exchange: &mut Exchange<'_>) -> impl FnMut(u64, Last) {
+    |bytes, last| {
+        if last == Last::Yes {
+            exchange.ending();
+        }
+        exchange.sent(bytes);
     }
 }
 

@@ -1,6 +1,6 @@
 use crate::listener::HttpVersions;
 use crate::net::tests::{ask, status};
-use crate::net::{Mock, RouteError};
+use crate::net::{ClockError, Mock, RouteError};
 use expect_test::expect;
 use seawall_core::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -185,4 +185,21 @@ async fn a_route_that_no_connection_can_meet_is_refused_while_the_mock_runs_too(
         200,
         "nothing was put in"
     );
+}
+
+#[tokio::test]
+async fn a_clock_that_cannot_go_that_far_says_so_and_stays() {
+    // Could break if the end of time were taken for "to whoever is next": the turn is answered well, and nothing has moved.
+    let mock = Mock::builder()
+        .route("GET /x = 200")
+        .manual_clock()
+        .start()
+        .await
+        .unwrap();
+    let before = mock.clock().now;
+    let error = mock.advance(Duration::MAX).await;
+    assert_eq!(error, Err(ClockError::TooFar));
+    assert_eq!(mock.clock().now, before);
+    mock.advance(secs(3_600)).await.unwrap();
+    assert_eq!(mock.clock().now.since(before).as_nanos(), secs(3_600).as_nanos());
 }

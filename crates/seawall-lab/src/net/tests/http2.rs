@@ -3,6 +3,7 @@
 use super::*;
 
 mod siblings;
+mod slow;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 pub(super) const DATA: u8 = 0;

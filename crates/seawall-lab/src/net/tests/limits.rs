@@ -351,3 +351,23 @@ async fn a_reset_fills_every_bucket() {
     lab.mock.reset();
     assert_eq!(lab.status().await, 200);
 }
+
+#[tokio::test]
+async fn a_download_holds_its_place_until_its_last_bytes_go() {
+    // Could break if the place were given back before the first byte of the body: whoever takes a minute over one would not
+    // count among those that are being answered.
+    let limit = Limit {
+        concurrency: some(1),
+        ..Limit::default()
+    };
+    // More than the system holds for a client that does not read.
+    let lab = Lab::of("GET /x = truncate at=40000000, 200", limit).await;
+    let mut slow = TcpStream::connect(lab.mock.address()).await.unwrap();
+    slow.write_all(b"GET /x HTTP/1.1\r\nhost: x\r\n\r\n")
+        .await
+        .unwrap();
+    slow.read_exact(&mut [0; 1_000]).await.unwrap();
+    assert_eq!(lab.status().await, 429);
+    read_out(&mut slow).await;
+    assert_eq!(lab.status().await, 200);
+}
