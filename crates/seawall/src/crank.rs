@@ -1,7 +1,9 @@
 //! A clock that is cranked by hand: hours pass in microseconds, and two runs are the same to the byte.
 
+mod players;
 mod wires;
 
+pub use players::{Act, Players, Turn};
 pub use wires::{WireEnd, Wires};
 
 use crate::clock::{Clock, Sleep};

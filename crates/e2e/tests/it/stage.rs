@@ -6,17 +6,15 @@
 //! is timed and nothing sleeps; on a machine of any speed the same things happen at the same points in time.
 
 use crate::server::Server;
-use seawall::crank::CrankedClock;
+use seawall::crank::{CrankedClock, Players, Turn};
 use seawall::http::Transport;
 use seawall::upstream::{Upstream, UpstreamBuilder};
 use seawall_core::policy::Policy;
 use seawall_core::time::Duration;
 use seawall_core::trace::Recording;
 use std::future::poll_fn;
-use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Wake, Waker};
+use std::sync::Arc;
+use std::task::Poll;
 
 /// A clock, a server, and an upstream that calls it.
 pub(crate) struct Stage {
@@ -28,7 +26,7 @@ pub(crate) struct Stage {
 }
 
 /// Something that is run: a call, most often.
-pub(crate) type Act<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+pub(crate) type Act<T> = seawall::crank::Act<'static, T>;
 
 impl Stage {
     /// A stage whose upstream has this policy, and what `with` adds to it.
@@ -76,13 +74,10 @@ impl Stage {
 
     /// Runs calls side by side, all to their ends.
     pub(crate) async fn run_all<T>(&self, acts: Vec<Act<T>>) -> Vec<T> {
-        let mut players: Vec<Player<T>> = acts.into_iter().map(Player::new).collect();
+        let mut players = Players::new(acts);
         let all = poll_fn(|context| {
-            let mut moved = false;
-            for player in &mut players {
-                moved |= player.poll(context);
-            }
-            if players.iter().all(|player| player.act.is_none()) {
+            let mut moved = players.turn(context) == Turn::Played;
+            if players.all_ended() {
                 return Poll::Ready(());
             }
             self.server.watch(context.waker());
@@ -102,65 +97,12 @@ impl Stage {
             Poll::Pending
         });
         soon(all).await;
-        players.into_iter().map(|player| player.ended.unwrap()).collect()
+        players.into_ends()
     }
 
     /// Whether all that is in flight is kept waiting on purpose.
     fn is_quiet(&self) -> bool {
         self.upstream.attempts_out() == self.server.kept_waiting() as u64
-    }
-}
-
-/// One of several futures, polled only when it was woken.
-struct Player<T> {
-    act: Option<Act<T>>,
-    ended: Option<T>,
-    call: Arc<Called>,
-}
-
-/// Whether a player was woken, and whom to tell.
-struct Called {
-    woken: AtomicBool,
-    stage: Mutex<Option<Waker>>,
-}
-
-impl Wake for Called {
-    fn wake(self: Arc<Self>) {
-        self.woken.store(true, Ordering::SeqCst);
-        let stage = self.stage.lock().unwrap().take();
-        if let Some(stage) = stage {
-            stage.wake();
-        }
-    }
-}
-
-impl<T> Player<T> {
-    fn new(act: Act<T>) -> Self {
-        Self {
-            act: Some(act),
-            ended: None,
-            call: Arc::new(Called {
-                woken: AtomicBool::new(true),
-                stage: Mutex::new(None),
-            }),
-        }
-    }
-
-    /// Lets it play its turn; whether it had one.
-    fn poll(&mut self, context: &Context<'_>) -> bool {
-        let Some(act) = &mut self.act else {
-            return false;
-        };
-        *self.call.stage.lock().unwrap() = Some(context.waker().clone());
-        if !self.call.woken.swap(false, Ordering::SeqCst) {
-            return false;
-        }
-        let waker = Waker::from(Arc::clone(&self.call));
-        if let Poll::Ready(ended) = act.as_mut().poll(&mut Context::from_waker(&waker)) {
-            self.ended = Some(ended);
-            self.act = None;
-        }
-        true
     }
 }
 

@@ -9,15 +9,13 @@
 
 use crate::net::Mock;
 use crate::net::moment;
-use seawall::crank::{CrankedClock, Wires};
+pub(super) use seawall::crank::Act;
+use seawall::crank::{CrankedClock, Players, Turn, Wires};
 use seawall::upstream::Upstream;
 use seawall_core::time::Duration;
 use std::cell::RefCell;
 use std::future::poll_fn;
-use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::Poll;
 
 /// How long, in real time, something may be on its way and not arrive: far beyond what any machine takes. Only what is
 /// broken waits for it.
@@ -30,9 +28,6 @@ pub(super) struct Stage {
     wires: Wires,
     upstreams: RefCell<Vec<Upstream>>,
 }
-
-/// Something that is played: a call, most often.
-pub(super) type Act<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Why acts have no end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,12 +56,12 @@ impl Stage {
 
     /// Plays acts side by side, all to their ends, in the order in which they are given.
     pub(super) async fn play<T>(&self, acts: Vec<Act<'_, T>>) -> Result<Vec<T>, Stuck> {
-        let mut players: Vec<Player<'_, T>> = acts.into_iter().map(Player::new).collect();
+        let mut players = Players::new(acts);
         let mut patience = Box::pin(moment(ARRIVAL_MAX));
         let mut still_rounds = 0;
         let ended = poll_fn(|context| {
-            let mut moved = turn(&mut players, context);
-            if players.iter().all(|player| player.act.is_none()) {
+            let mut moved = players.turn(context) == Turn::Played;
+            if players.all_ended() {
                 return Poll::Ready(Ok(()));
             }
             // Watched before it is looked at, so that no news falls between the two.
@@ -87,7 +82,7 @@ impl Stage {
                 // Whoever waits for the same time: a server that is due is not one that keeps waiting.
                 self.clock.advance(Duration::ZERO);
                 // At once, so that at a tie it does not depend on the wire who comes first.
-                turn(&mut players, context);
+                players.turn(context);
                 moved = true;
             }
             if moved {
@@ -99,10 +94,7 @@ impl Stage {
             patience.as_mut().poll(context).map(|()| Err(Stuck::OnItsWay))
         });
         ended.await?;
-        let ended = players.into_iter().map(|player| player.ended);
-        Ok(ended
-            .map(|ended| ended.expect("a player without an act has ended"))
-            .collect())
+        Ok(players.into_ends())
     }
 
     /// Plays one act to its end.
@@ -123,75 +115,6 @@ fn rounds_of_all() -> usize {
     // The runtime lets about sixty tasks run between two turns of the one that it blocks on.
     const TASKS_A_ROUND: usize = 32;
     2 + tokio::runtime::Handle::current().metrics().num_alive_tasks() / TASKS_A_ROUND
-}
-
-/// Lets everybody who was woken play; whether anybody did.
-fn turn<T>(players: &mut [Player<'_, T>], context: &Context<'_>) -> bool {
-    let mut moved = false;
-    for player in players {
-        moved |= player.poll(context);
-    }
-    moved
-}
-
-/// One of several futures, polled only when it was woken.
-struct Player<'a, T> {
-    act: Option<Act<'a, T>>,
-    ended: Option<T>,
-    call: Arc<Called>,
-}
-
-/// Whether a player was woken, and whom to tell.
-struct Called {
-    woken: AtomicBool,
-    stage: Mutex<Option<Waker>>,
-}
-
-impl Called {
-    // A lock is poisoned only by a panic in an assignment; what it guards is whole either way.
-    fn stage(&self) -> MutexGuard<'_, Option<Waker>> {
-        self.stage.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Wake for Called {
-    fn wake(self: Arc<Self>) {
-        self.woken.store(true, Ordering::SeqCst);
-        let stage = self.stage().take();
-        if let Some(stage) = stage {
-            stage.wake();
-        }
-    }
-}
-
-impl<'a, T> Player<'a, T> {
-    fn new(act: Act<'a, T>) -> Self {
-        Self {
-            act: Some(act),
-            ended: None,
-            call: Arc::new(Called {
-                woken: AtomicBool::new(true),
-                stage: Mutex::new(None),
-            }),
-        }
-    }
-
-    /// Lets it play its turn; whether it had one.
-    fn poll(&mut self, context: &Context<'_>) -> bool {
-        let Some(act) = &mut self.act else {
-            return false;
-        };
-        *self.call.stage() = Some(context.waker().clone());
-        if !self.call.woken.swap(false, Ordering::SeqCst) {
-            return false;
-        }
-        let waker = Waker::from(Arc::clone(&self.call));
-        if let Poll::Ready(ended) = act.as_mut().poll(&mut Context::from_waker(&waker)) {
-            self.ended = Some(ended);
-            self.act = None;
-        }
-        true
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 use super::*;
 use seawall::clock::Clock as _;
 use seawall_core::time::Instant;
+use std::sync::Arc;
 
 async fn stage() -> Stage {
     let (clock, wires) = (CrankedClock::new(), Wires::new());
