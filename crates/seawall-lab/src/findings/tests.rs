@@ -222,6 +222,8 @@ fn a_retry_before_its_hint_is_found_with_how_much_too_early_it_was() {
             "0ms POST /p 429 hint=3600s",
             "0ms POST /p 503\n1s POST /p 200",
             "0ms POST /p 200 hint=5s\n1s POST /p 200",
+            // It had left before anybody told it.
+            "0ms POST /p 429 hint=2s took=300ms call=x\n100ms POST /p 200 call=x",
         ],
         expect![[r#"
             expected no attempt within 2s of an answer that said retry-after: 2; seen the next one came after 190ms
@@ -245,6 +247,8 @@ fn a_retry_before_its_hint_is_found_with_how_much_too_early_it_was() {
             not observable: no answer told a hint
 
             not observable: no answer told a hint
+
+            held
         "#]],
     );
 }

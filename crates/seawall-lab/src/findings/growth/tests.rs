@@ -85,6 +85,20 @@ fn growth_and_jitter_are_judged_by_many_calls_and_the_plainest_cases_by_one() {
 }
 
 #[test]
+fn eight_waits_alike_of_one_call_are_no_jitter_and_seven_prove_nothing() {
+    // Could break if only calls side by side were compared: a client that is run once would never be found.
+    let lone = |waits: Vec<u64>| kinds(Rule::NoJitter, &waiting(Timing::Real, [waits]));
+    assert_eq!(lone(vec![1_000; 8]), [Kind::Broken]);
+    assert_eq!(lone(vec![1_000; 7]), [Kind::NotObservable]);
+    // Only the last eight are asked: what grows up to a cap is alike there.
+    assert_eq!(
+        lone(vec![100, 200, 400, 800, 800, 800, 800, 800, 800, 800, 800]),
+        [Kind::Broken]
+    );
+    assert_eq!(lone((1..=8).map(|n| n * 300).collect()), []);
+}
+
+#[test]
 fn a_hint_is_the_servers_and_no_part_of_a_clients_own_waits() {
     // A client that obeys a server which always says 1 s would otherwise neither grow nor jitter.
     let text: String = (0..12)

@@ -121,16 +121,16 @@ fn a_resource_is_made_read_changed_and_removed_as_users_expect() {
             r#"POST /v1/payments {"amount":5,"id":"mine","note":{"b":1,"a":18446744073709551616}}"#,
             "GET /v1/payments/payments_1",
             r#"PATCH /v1/payments/payments_1 {"amount":6}"#,
-            r#"PUT /v1/payments/payments_2 {"amount":7}"#,
-            r#"PUT /v1/payments/payments_2 {"amount":8}"#,
+            r#"PUT /v1/payments/payments_3 {"amount":7}"#,
+            r#"PUT /v1/payments/payments_3 {"amount":8}"#,
             "POST /v1/payments",
-            r#"POST /v1/payments/payments_2 {"status":"void"}"#,
+            r#"POST /v1/payments/payments_3 {"status":"void"}"#,
             "DELETE /v1/payments/payments_1",
             "GET /v1/payments/payments_1",
             "DELETE /v1/payments/payments_1",
             "POST /v1/payments/payments_9",
             "DELETE /v1/payments",
-            "BREW /v1/payments/payments_2",
+            "BREW /v1/payments/payments_3",
             "GET /v1/payments/",
             "POST /v1/payments",
         ],
@@ -141,14 +141,14 @@ fn a_resource_is_made_read_changed_and_removed_as_users_expect() {
                 done {"id":"payments_1","object":"payment","created":1735689600,"amount":5,"note":{"b":1,"a":18446744073709551616}}
             PATCH /v1/payments/payments_1 {"amount":6}
                 done {"id":"payments_1","object":"payment","created":1735689600,"amount":6,"note":{"b":1,"a":18446744073709551616}}
-            PUT /v1/payments/payments_2 {"amount":7}
-                done {"id":"payments_2","object":"payment","created":1735689600,"amount":7}
-            PUT /v1/payments/payments_2 {"amount":8}
-                done {"id":"payments_2","object":"payment","created":1735689600,"amount":8}
+            PUT /v1/payments/payments_3 {"amount":7}
+                done {"id":"payments_3","object":"payment","created":1735689600,"amount":7}
+            PUT /v1/payments/payments_3 {"amount":8}
+                done {"id":"payments_3","object":"payment","created":1735689600,"amount":8}
             POST /v1/payments
-                done {"id":"payments_3","object":"payment","created":1735689600}
-            POST /v1/payments/payments_2 {"status":"void"}
-                done {"id":"payments_2","object":"payment","created":1735689600,"amount":8,"status":"void"}
+                done {"id":"payments_4","object":"payment","created":1735689600}
+            POST /v1/payments/payments_3 {"status":"void"}
+                done {"id":"payments_3","object":"payment","created":1735689600,"amount":8,"status":"void"}
             DELETE /v1/payments/payments_1
                 done {"id":"payments_1","object":"payment","deleted":true}
             GET /v1/payments/payments_1
@@ -159,12 +159,12 @@ fn a_resource_is_made_read_changed_and_removed_as_users_expect() {
                 declined 404
             DELETE /v1/payments
                 declined 405
-            BREW /v1/payments/payments_2
+            BREW /v1/payments/payments_3
                 declined 405
             GET /v1/payments/
-                done {"object":"list","url":"/v1/payments/","data":[{"id":"payments_2","object":"payment","created":1735689600,"amount":8,"status":"void"},{"id":"payments_3","object":"payment","created":1735689600}],"has_more":false}
+                done {"object":"list","url":"/v1/payments/","data":[{"id":"payments_3","object":"payment","created":1735689600,"amount":8,"status":"void"},{"id":"payments_4","object":"payment","created":1735689600}],"has_more":false}
             POST /v1/payments
-                done {"id":"payments_4","object":"payment","created":1735689600}
+                done {"id":"payments_5","object":"payment","created":1735689600}
         "#]],
     );
 }
