@@ -37,7 +37,7 @@ Examples:
     seawall mock --route 'GET /x = for 1h 503, 200' --time-scale 10
     seawall mock --route 'GET /x = for 1h 503, 200' --clock manual
 
-While it runs: GET /__seawall/ lists what can be asked and told (journal, verify, routes, reset, clock).
+While it runs: GET /__seawall/ lists what can be asked and told (journal, verify, routes, resources, reset, clock).
 What came in, as JSON: GET /__seawall/journal. Begin every script again: POST /__seawall/reset.
 Ctrl-C ends it, with exit code 130.";
 

@@ -139,7 +139,7 @@ impl Mock {
         self.ask(async move { mock.verify(&text).await })
     }
 
-    /// Begins everything again; see [`Mock::reset`](super::Mock::reset).
+    /// Begins every script again, empties the journal, and forgets every object and key.
     pub fn reset(&self) {
         self.mock.reset();
     }

@@ -90,7 +90,7 @@ impl Mock {
         self.shared.take_out(pattern)
     }
 
-    /// Begins one route again, for every state value. The journal stays.
+    /// Begins one route again, for every state value, and forgets its objects and keys. The journal stays.
     ///
     /// # Errors
     /// The text is no pattern, or no route has it.
