@@ -213,6 +213,34 @@ fn a_write_keeps_the_one_key_that_was_made_for_its_call() {
 }
 
 #[test]
+fn each_call_has_a_key_of_its_own_and_each_policy_draws_of_its_own() {
+    // Could break if one key, or one stream of chance, served the whole run: the second payment would be the first one's
+    // answer again, and two policies that should differ would wait alike.
+    let text = r#"
+        [[mock.route]]
+        match = "POST /v1/payments"
+        resource = "payments"
+        idempotency = {}
+        script = "503, 200, 503, 200"
+        [[step]]
+        send = "POST /v1/payments"
+        policy = { retries = 1 }
+        [[step]]
+        send = "POST /v1/payments"
+        policy = { retries = 2 }
+        "#;
+    let scenario = Scenario::parse("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
+    let evidence = run(&scenario, &RunOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    let seen = &evidence.runs[0];
+    let attempts = &seen.log.attempts;
+    assert_eq!((attempts.len(), seen.resources["payments"]), (4, 2));
+    assert_eq!(attempts[0].key, attempts[1].key);
+    assert_ne!(attempts[0].key, attempts[2].key);
+    let waits = [1, 3].map(|place: usize| attempts[place].at.since(attempts[place - 1].at));
+    assert_ne!(waits[0], waits[1]);
+}
+
+#[test]
 fn steps_of_one_policy_share_an_upstream_and_its_cool_downs() {
     // A second call that goes into a wait which the first was told of is what cool-downs are there to stop.
     check(

@@ -316,3 +316,16 @@ async fn a_fault_of_tls_on_a_plain_port_is_no_mock() {
         .unwrap_err();
     assert!(error.to_string().contains("HTTP/1.1 has no `goaway`"), "{error}");
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn nobody_else_gets_the_port_while_it_is_closed() {
+    // Could break if the port were only let go: another program would have it when the outage is over.
+    let mock = listening("for 1h refuse, accept").await;
+    while TcpStream::connect(mock.address()).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+    let other = tokio::net::TcpSocket::new_v4().unwrap();
+    let error = other.bind(mock.address()).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::AddrInUse);
+}

@@ -132,3 +132,15 @@ async fn a_program_that_is_not_there_is_an_error() {
         .unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::NotFound);
 }
+
+#[test]
+fn what_is_kept_of_a_flood_has_a_bound_while_it_lasts() {
+    // Could break if the end were cut off only when somebody asks for it: a flood would fill the memory first.
+    let mut kept = Kept::default();
+    for nth in 0..100_u8 {
+        kept.take_in(&[nth; READ_STEP]);
+        assert!(kept.bytes.len() <= 2 * TAIL_BYTES_MAX + READ_STEP, "{nth}");
+    }
+    let all = kept.dropped + kept.bytes.len() as u64;
+    assert_eq!((all, kept.bytes.last()), (100 * READ_STEP as u64, Some(&99)));
+}
