@@ -91,46 +91,55 @@ pub(super) fn work(
             .map(|answer| Arc::new(Kept { answer, number }))
             .map_err(|answer| Arc::new(Kept { answer, number }))
     });
-    let (kept, ticket, word, object) = match done {
+    match done {
         Work::Done {
             answer,
             effect,
             ticket,
-        } => (
-            answer,
+        } => Worked {
             ticket,
-            effect.name(),
-            effect.object().map(|object| object.id().to_owned()),
-        ),
+            object: effect.object().map(|object| object.id().to_owned()),
+            ..Worked::telling(&answer, effect.name())
+        },
         Work::Replayed(kept) => {
-            let mut answer = kept.answer.clone();
-            answer.headers.push((REPLAYED.to_owned(), "true".to_owned()));
-            let number = kept.number;
-            (Arc::new(Kept { answer, number }), None, "replayed", None)
+            let mut worked = Worked::telling(&kept, "replayed");
+            worked
+                .answer
+                .headers
+                .push((REPLAYED.to_owned(), "true".to_owned()));
+            worked
         }
-        Work::Declined { answer, effect } => {
-            let word = match effect {
-                Effect::Missing | Effect::NotAllowed => effect.name(),
-                Effect::Nothing
-                | Effect::Created(_)
-                | Effect::Read(_)
-                | Effect::Listed { .. }
-                | Effect::Changed(_)
-                | Effect::Removed(_) => "declined",
-            };
-            (answer, None, word, None)
-        }
+        Work::Declined { answer, effect } => Worked::telling(&answer, declined(&effect)),
         Work::Refused(refusal) => {
             let answer = refused(dialect, ask, &refusal);
-            (Arc::new(Kept { answer, number }), None, refusal.code(), None)
+            Worked::telling(&Kept { answer, number }, refusal.code())
         }
-    };
-    Worked {
-        answer: kept.answer.clone(),
-        number: kept.number,
-        ticket,
-        word,
-        object,
+    }
+}
+
+impl Worked {
+    /// This answer, and a word for the journal.
+    fn telling(kept: &Kept, word: &'static str) -> Self {
+        Self {
+            answer: kept.answer.clone(),
+            number: kept.number,
+            ticket: None,
+            word,
+            object: None,
+        }
+    }
+}
+
+/// The word for an effect that was not to be.
+const fn declined(effect: &Effect) -> &'static str {
+    match effect {
+        Effect::Missing | Effect::NotAllowed => effect.name(),
+        Effect::Nothing
+        | Effect::Created(_)
+        | Effect::Read(_)
+        | Effect::Listed { .. }
+        | Effect::Changed(_)
+        | Effect::Removed(_) => "declined",
     }
 }
 
