@@ -33,45 +33,66 @@ const BODY_BYTES_MAX: usize = 512 * 1024;
 /// Where the resources stand below it, each by its name.
 const RESOURCES: &str = "resources/";
 
-/// What there is: a name, the methods that it takes, what it does.
-const ENDPOINTS: [(&str, &[Verb], &str); 8] = [
-    ("", &[Verb::Get], "this list"),
+/// What there is: a name, what each of its methods does, and that in words.
+const ENDPOINTS: [(&str, &[(Verb, Deed)], &str); 8] = [
+    ("", &[(Verb::Get, Deed::Index)], "this list"),
     (
         "journal",
-        &[Verb::Get],
+        &[(Verb::Get, Deed::Journal)],
         "every attempt so far; ?since=NUMBER, ?route=METHOD PATH, ?format=jsonl",
     ),
     (
         "verify",
-        &[Verb::Get, Verb::Post],
+        &[(Verb::Get, Deed::VerifyQuery), (Verb::Post, Deed::Verify)],
         "what must have come, as in a scenario's [expect]: attempts, same_key, resources, never, …; 417 where it did not",
     ),
     (
         "reset",
-        &[Verb::Post],
+        &[(Verb::Post, Deed::Reset)],
         "begin everything again; ?route=METHOD PATH and ?state=VALUE: that script alone",
     ),
     (
         "resources",
-        &[Verb::Get],
+        &[(Verb::Get, Deed::Resources)],
         "what routes keep, and how much of it; resources/NAME?since=NUMBER: the objects of one",
     ),
     (
         "routes",
-        &[Verb::Get, Verb::Post, Verb::Delete],
+        &[
+            (Verb::Get, Deed::Routes),
+            (Verb::Post, Deed::PutRoutes),
+            (Verb::Delete, Deed::TakeOutRoute),
+        ],
         "what is answered; POST `METHOD PATH = SCRIPT`, TOML or JSON puts routes in, DELETE ?route=METHOD PATH takes one out",
     ),
     (
         "ca.pem",
-        &[Verb::Get],
+        &[(Verb::Get, Deed::Authority)],
         "the certificate of the mock's authority, where it speaks TLS",
     ),
     (
         "clock",
-        &[Verb::Get, Verb::Post],
+        &[(Verb::Get, Deed::Clock), (Verb::Post, Deed::TurnClock)],
         "the mock's own time; POST {\"advance\":\"5s\"}, {\"step\":true}, {\"scale\":10} or {\"manual\":true}",
     ),
 ];
+
+/// What a method does at one of the endpoints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Deed {
+    Index,
+    Journal,
+    Verify,
+    VerifyQuery,
+    Reset,
+    Resources,
+    Routes,
+    PutRoutes,
+    TakeOutRoute,
+    Authority,
+    Clock,
+    TurnClock,
+}
 
 /// A method that something here takes. HEAD goes wherever GET does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,11 +150,11 @@ async fn respond(shared: &Shared, request: &Request, body: &[u8]) -> Result<Answ
     let name = request.path().strip_prefix(PREFIX).unwrap_or_default();
     let name = name.trim_start_matches('/');
     if let Some(resource) = name.strip_prefix(RESOURCES) {
-        verb("resources", &request.method)?;
+        deed("resources", &request.method)?;
         let query = Query::read(request.query(), &["since"])?;
         return resources::tell_one(shared, resource, &query);
     }
-    let verb = verb(name, &request.method)?;
+    let deed = deed(name, &request.method)?;
     if body.len() > BODY_BYTES_MAX {
         let message = format!("a body here is at most {BODY_BYTES_MAX} bytes long");
         return Err(refusal(413, &message));
@@ -145,45 +166,31 @@ async fn respond(shared: &Shared, request: &Request, body: &[u8]) -> Result<Answ
         })
     };
     let query = |known: &[&str]| Query::read(request.query(), known);
-    match (name, verb) {
-        ("journal", _) => journal::tell(shared, &query(&["since", "route", "format"])?).await,
-        ("verify", Verb::Post) => verify::judge(shared, &query(&["format"])?, text()?).await,
-        ("verify", _) => verify::judge_query(shared, request.query()).await,
-        ("resources", _) => {
-            query(&[])?;
-            Ok(resources::tell(shared))
-        }
-        ("reset", _) => reset(shared, &query(&["route", "state"])?),
-        ("routes", Verb::Get) => {
-            query(&[])?;
-            Ok(routes::tell(shared))
-        }
-        ("routes", Verb::Post) => {
-            query(&[])?;
+    let nothing_asked = || query(&[]).map(|_| ());
+    match deed {
+        Deed::Index => nothing_asked().map(|()| index()),
+        Deed::Journal => journal::tell(shared, &query(&["since", "route", "format"])?).await,
+        Deed::Verify => verify::judge(shared, &query(&["format"])?, text()?).await,
+        Deed::VerifyQuery => verify::judge_query(shared, request.query()).await,
+        Deed::Reset => reset(shared, &query(&["route", "state"])?),
+        Deed::Resources => nothing_asked().map(|()| resources::tell(shared)),
+        Deed::Routes => nothing_asked().map(|()| routes::tell(shared)),
+        Deed::PutRoutes => {
+            nothing_asked()?;
             routes::put(shared, text()?)
         }
-        ("routes", Verb::Delete) => routes::take_out(shared, &query(&["route"])?),
-        ("ca.pem", _) => {
-            query(&[])?;
-            authority(shared)
-        }
-        ("clock", Verb::Post) => {
-            query(&[])?;
+        Deed::TakeOutRoute => routes::take_out(shared, &query(&["route"])?),
+        Deed::Authority => nothing_asked().and_then(|()| authority(shared)),
+        Deed::Clock => nothing_asked().map(|()| clock::tell(shared)),
+        Deed::TurnClock => {
+            nothing_asked()?;
             clock::turn(shared, text()?).await
-        }
-        ("clock", _) => {
-            query(&[])?;
-            Ok(clock::tell(shared))
-        }
-        _ => {
-            query(&[])?;
-            Ok(index())
         }
     }
 }
 
 /// What is to be done with this name, where there is such a thing.
-fn verb(name: &str, method: &str) -> Result<Verb, Answer> {
+fn deed(name: &str, method: &str) -> Result<Deed, Answer> {
     let Some((_, verbs, _)) = ENDPOINTS.iter().find(|(known, _, _)| *known == name) else {
         let known: Vec<&str> = ENDPOINTS
             .iter()
@@ -200,10 +207,11 @@ fn verb(name: &str, method: &str) -> Result<Verb, Answer> {
         );
         return Err(refusal(404, &message));
     };
-    match Verb::of(method).filter(|verb| verbs.contains(verb)) {
-        Some(verb) => Ok(verb),
+    let asked = Verb::of(method);
+    match verbs.iter().find(|(verb, _)| Some(*verb) == asked) {
+        Some((_, deed)) => Ok(*deed),
         None => {
-            let allowed: Vec<&str> = verbs.iter().map(|verb| verb.allowed()).collect();
+            let allowed: Vec<&str> = verbs.iter().map(|(verb, _)| verb.allowed()).collect();
             let allowed = allowed.join(", ");
             let mut answer = refusal(405, &format!("{PREFIX}/{name} takes {allowed}"));
             answer.headers.push(("allow".to_owned(), allowed));
@@ -214,7 +222,10 @@ fn verb(name: &str, method: &str) -> Result<Verb, Answer> {
 
 fn index() -> Answer {
     let endpoints = ENDPOINTS.iter().map(|(name, verbs, does)| {
-        let methods: Vec<&str> = verbs.iter().flat_map(|verb| verb.allowed().split(", ")).collect();
+        let methods: Vec<&str> = verbs
+            .iter()
+            .flat_map(|(verb, _)| verb.allowed().split(", "))
+            .collect();
         json!({ "path": format!("{PREFIX}/{name}"), "methods": methods, "does": does })
     });
     Answer::json(
