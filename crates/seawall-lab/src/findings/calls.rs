@@ -11,7 +11,8 @@
 //! A call that had its answer is over: the same body after that is another call, unless the key says it is not. An
 //! attempt that comes while all that look like it are still being answered is another call too: two equal calls side by
 //! side are more common than a client that overlaps with itself, and where it matters the log can name its calls. Of
-//! several that fit, the one that has waited longest is continued.
+//! several that fit, the one that has waited longest is continued. A call whose last key comes again later goes on by that
+//! key and by nothing else: equal calls side by side, each with a key of its own, are not one that changes its key.
 //!
 //! What this does not see: a client that changes the words of a body between attempts, unless they are named or keyed.
 
@@ -105,6 +106,7 @@ pub fn calls(attempts: &[Attempt]) -> Vec<CallSeen> {
         keyed: BTreeMap::new(),
         bodies: BTreeMap::new(),
         shapes: BTreeMap::new(),
+        last_of_keys: last_of_keys(attempts),
     };
     for place in 0..attempts.len() {
         sorter.sort(place);
@@ -112,10 +114,23 @@ pub fn calls(attempts: &[Attempt]) -> Vec<CallSeen> {
     sorter.calls
 }
 
+/// The last place of each key at each method and path.
+fn last_of_keys(attempts: &[Attempt]) -> BTreeMap<(At<'_>, &str), usize> {
+    let keyed = attempts.iter().enumerate().filter_map(|(place, attempt)| {
+        let key = attempt.key.as_deref()?;
+        Some(((at(attempt), key), place))
+    });
+    keyed.collect()
+}
+
 /// A method and a path.
 type At<'a> = (&'a str, &'a str);
 /// Calls that may go on: each with the place of the attempt after which it may.
 type Waiting<'a> = BTreeMap<(At<'a>, Option<u64>), Vec<(usize, usize)>>;
+
+fn at(attempt: &Attempt) -> At<'_> {
+    (&attempt.method, &attempt.path)
+}
 
 /// The calls so far, by all that an attempt may be known by: a log of a hundred thousand attempts is sorted in a moment.
 struct Sorter<'a> {
@@ -125,12 +140,13 @@ struct Sorter<'a> {
     keyed: BTreeMap<(At<'a>, &'a str), usize>,
     bodies: Waiting<'a>,
     shapes: Waiting<'a>,
+    last_of_keys: BTreeMap<(At<'a>, &'a str), usize>,
 }
 
 impl<'a> Sorter<'a> {
     fn sort(&mut self, place: usize) {
         let attempt = &self.attempts[place];
-        let at = (attempt.method.as_str(), attempt.path.as_str());
+        let at = at(attempt);
         let found = self.continued(attempt, at);
         let call = match found {
             Some((call, by)) => {
@@ -152,6 +168,11 @@ impl<'a> Sorter<'a> {
         }
         if let Some(key) = &attempt.key {
             self.keyed.insert((at, key), call);
+            let last = self.last_of_keys.get(&(at, key.as_str()));
+            // It goes on by its key, and by nothing else.
+            if last.is_some_and(|last| *last > place) {
+                return;
+            }
         }
         let met = attempt.met();
         if met != Met::Answered {

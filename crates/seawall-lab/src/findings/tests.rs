@@ -187,6 +187,16 @@ fn attempts_are_one_call_by_what_is_known_of_them_and_not_by_their_prompt_alone(
             "0ms POST /p 503 key=k body=a\n5ms POST /q 200 key=k body=a",
             "1 (named); 2 (named)",
         ),
+        // Two equal calls side by side, each with its key: one that comes again is not continued by the other.
+        (
+            "0ms POST /p 503 key=k body=a\n5ms POST /p 503 key=l body=a\n90ms POST /p 200 key=k body=a\n95ms POST /p 200 key=l body=a",
+            "1 3 (same key); 2 4 (same key)",
+        ),
+        // A loop around a loop that makes a new key for each of its rounds.
+        (
+            "0ms POST /p 503 key=k body=a\n5ms POST /p 503 key=k body=a\n90ms POST /p 503 key=l body=a\n95ms POST /p 200 key=l body=a",
+            "1 2 3 4 (same body)",
+        ),
         // A name is believed before anything else.
         (
             "0ms POST /p 200 call=x body=a\n5ms POST /p 200 call=x body=b\n6ms POST /p 503 call=y body=b",
