@@ -324,3 +324,6 @@ impl Fingerprint {
 fn joins(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b':' | b'.' | b'_' | b'+')
 }
+
+#[cfg(test)]
+mod tests;
