@@ -32,7 +32,6 @@ Examples:
     seawall mock --profile flaky --seed 7 --listen 127.0.0.1:9000
   A port that is closed for two seconds, then speaks TLS, HTTP/1.1 and HTTP/2:
     seawall mock --listener 'for 2s refuse, accept' --tls --ca-out ca.pem
-
   An hour's window in six minutes, or when the test says so:
     seawall mock --route 'GET /x = for 1h 503, 200' --time-scale 10
     seawall mock --route 'GET /x = for 1h 503, 200' --clock manual

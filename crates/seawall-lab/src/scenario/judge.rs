@@ -211,7 +211,7 @@ impl<'a> Court<'a> {
             if !count.holds(places.len() as u64) {
                 findings.push(broken(
                     Some(number),
-                    format!("{count} attempts at {at}"),
+                    format!("{count} {} at {at}", attempts(*count)),
                     places.len().to_string(),
                     Proof::Attempts(TimeLine::of(seen.log, &places, &[])),
                 ));
@@ -292,6 +292,13 @@ impl<'a> Court<'a> {
         let name = call.of(&run.log.attempts).next()?.call.as_ref()?;
         let (step, send) = Run::of_call(name)?;
         run.got(step, send)?.schedule
+    }
+}
+
+fn attempts(count: super::CountRange) -> &'static str {
+    match count == super::CountRange::exactly(1) {
+        true => "attempt",
+        false => "attempts",
     }
 }
 

@@ -6,7 +6,9 @@ use crate::error::ScriptError;
 use crate::file::routes_alone;
 use crate::net::Shared;
 use crate::net::dialect::{Answer, refusal};
-use crate::plan::{Answers, Idempotency, Latency, Limit, LimitKey, Mix, Rule, Scope, State, Unkeyed};
+use crate::plan::{
+    Answers, Dialect, Form, Idempotency, Latency, Limit, LimitKey, Mix, Rule, Scope, State, Unkeyed,
+};
 use serde_json::{Value, json};
 
 /// The most script positions that are shown of one rule.
@@ -86,7 +88,8 @@ fn told(rule: &Rule, attempts: u64, positions: &[usize]) -> Value {
             Answers::Plain | Answers::Script(_) | Answers::Mix(_) | Answers::Outage | Answers::Storm => Value::Null,
         },
         "latency": latency(rule.latency),
-        "dialect": rule.dialect.name(),
+        // What a file leaves out, so that what is told here can be put in again.
+        "dialect": (rule.dialect != Dialect::ByPath).then(|| rule.dialect.name()),
         "state": match &rule.state {
             State::Route => Value::Null,
             State::Header(name) => Value::from(format!("header:{name}")),
@@ -118,7 +121,7 @@ fn limit(limit: &Limit) -> Value {
         "tpm": limit.tokens_per_minute,
         "concurrency": limit.concurrency,
         "burst": limit.burst,
-        "form": limit.form.name(),
+        "form": (limit.form != Form::ByDialect).then(|| limit.form.name()),
     })
 }
 

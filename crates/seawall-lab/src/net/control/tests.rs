@@ -148,6 +148,20 @@ async fn a_slip_is_told_with_what_was_meant_and_changes_nothing() {
 }
 
 #[tokio::test]
+async fn what_a_route_does_not_say_is_told_as_nothing() {
+    // Could break if a word were told that no file takes: what is told could not be put in again.
+    let mock = Mock::start("GET /x = 200").await.unwrap();
+    let bare = parsed(&ask(&mock, "GET", &format!("{PREFIX}/routes"), "").await);
+    assert_eq!(bare["routes"][0]["dialect"], Value::Null);
+    let said = r#"{"match":"GET /x","script":"200","dialect":"groq","limit":{"rpm":1}}"#;
+    let answer = ask(&mock, "POST", &format!("{PREFIX}/routes"), said).await;
+    assert_eq!(status(&answer), 200, "{answer}");
+    let told = parsed(&ask(&mock, "GET", &format!("{PREFIX}/routes"), "").await);
+    assert_eq!(told["routes"][0]["dialect"], "groq");
+    assert_eq!(told["routes"][0]["limit"]["form"], Value::Null);
+}
+
+#[tokio::test]
 async fn a_mistake_in_a_route_is_told_with_its_place() {
     // Could break if the place were only in the text, where a program cannot read it.
     let mock = Mock::start("GET /x = 200").await.unwrap();

@@ -284,7 +284,7 @@ client = { run = "pay", runs = 3 }
 [expect]
 exit = 0
 stdout = ["paid", "once"]
-attempts = { "POST /p" = "..=2" }
+attempts = { "POST /p" = "..=2", "POST /q" = 1 }
 elapsed = "1s..2s"
 "#;
     let evidence = Evidence {
@@ -302,7 +302,7 @@ elapsed = "1s..2s"
         text,
         &evidence,
         expect![[r#"
-            FAIL pay.toml: pay (5 expectations, 12ms, seed 7)
+            FAIL pay.toml: pay (6 expectations, 12ms, seed 7)
               x client (pay.toml:5: exit = 0)
                   expected  exit code 0
                   seen      exit code 3; stderr is `warning: �[31mred⏎last line` (run 2)
@@ -316,12 +316,21 @@ elapsed = "1s..2s"
                   seen      stdout is `paid` (run 2)
                   expected  `once` in stdout
                   seen      stdout is empty (run 3)
-              x attempts at POST /p (pay.toml:7: attempts = { "POST /p" = "..=2" })
+              x attempts at POST /p (pay.toml:7: attempts = { "POST /p" = "..=2", "POST /q" = 1 })
                   expected  at most 2 attempts at POST /p
                   seen      3 (run 2)
                     #1  0s          1ms  POST /p  503
                     #2  1s  +999ms  1ms  POST /p  503
                     #3  2s  +999ms  1ms  POST /p  503
+              x attempts at POST /q (pay.toml:7: attempts = { "POST /p" = "..=2", "POST /q" = 1 })
+                  expected  1 attempt at POST /q
+                  seen      0 (run 1)
+                  expected  1 attempt at POST /q
+                  seen      0 (run 2)
+                    (the attempts are those above)
+                  expected  1 attempt at POST /q
+                  seen      0 (run 3)
+                    (the attempts are those above)
               x elapsed (pay.toml:8: elapsed = "1s..2s")
                   expected  1s to 2s
                   seen      2.5s (run 1)
