@@ -28,12 +28,16 @@ const IMMEDIATE_MIN: usize = 3;
 const LATER: usize = 3;
 /// How many times the first wait that one must be, in thousandths, where nothing is promised. Doubling makes 8 of it.
 const GROWTH_PER_MILLE: u64 = 3_000;
-/// Waits within this part of their mean are the same.
+/// Waits within this part of their mean are the same. A spread of a fifth to either side, as little as libraries draw,
+/// seems so at one place of eight calls once in a thousand times.
 const ALIKE_DIVISOR: u64 = 20;
-/// On a real machine, waits within this are the same whatever their mean.
-const ALIKE_MAX_REAL: Duration = Duration::from_millis(20);
-/// On a real machine, waits shorter than this on average do not show their jitter.
-const TELLING_MIN_REAL: Duration = Duration::from_millis(100);
+/// On a real machine, all waits of one call within this are the same, and a schedule that does not grow.
+const STEADY_MAX_REAL: Duration = Duration::from_millis(20);
+/// On a real machine, only from this on, on average: drawn from nothing upwards, short waits are often as close.
+const STEADY_MIN_REAL: Duration = Duration::from_millis(100);
+/// On a real machine, waits shorter than this on average do not show their jitter: what is left of it beside the
+/// machine's own is too little to tell.
+const TELLING_MIN_REAL: Duration = Duration::from_millis(200);
 
 /// The waits of one call, and its run.
 struct Series {
@@ -91,13 +95,7 @@ pub(super) fn no_backoff(promised: Option<Backoff>, runs: &[RunSeen<'_>]) -> Vec
         );
     }
     let long: Vec<&Series> = series.iter().filter(|one| one.waits.len() > LATER).collect();
-    let steady = |one: &&Series| {
-        is_alike(
-            one.waits.iter().map(|wait| wait.length).collect(),
-            timing,
-            Share::All,
-        )
-    };
+    let steady = |one: &&Series| is_steady(one.waits.iter().map(|wait| wait.length).collect(), timing);
     if let Some(one) = long.iter().copied().find(steady) {
         let seen = format!("{} waits of {}", one.waits.len(), rounded(one.waits[0].length));
         return finding("waits that grow".to_owned(), seen, &[one]);
@@ -168,7 +166,7 @@ pub(super) fn no_jitter(runs: &[RunSeen<'_>]) -> Vec<Finding> {
         }
         judged += 1;
         let (middle, count) = (mean(waits.iter().copied()), waits.len());
-        if is_alike(waits, timing, Share::ShorterThreeQuarters) {
+        if is_alike(waits) {
             let seen = format!(
                 "wait {} of {count} calls is {}, again and again",
                 place + 1,
@@ -185,7 +183,7 @@ pub(super) fn no_jitter(runs: &[RunSeen<'_>]) -> Vec<Finding> {
             .take(SAMPLES_MIN)
             .map(|wait| wait.length)
             .collect();
-        waits.len() == SAMPLES_MIN && telling(&waits) && is_alike(waits, timing, Share::ShorterThreeQuarters)
+        waits.len() == SAMPLES_MIN && telling(&waits) && is_alike(waits)
     });
     if let Some(one) = lone {
         let last = one.waits.last().map_or(Duration::ZERO, |wait| wait.length);
@@ -205,28 +203,41 @@ pub(super) fn no_jitter(runs: &[RunSeen<'_>]) -> Vec<Finding> {
     }
 }
 
-/// Of which waits it is asked whether they are alike.
+/// Whether all waits of a call are the same.
+fn is_steady(mut waits: Vec<Duration>, timing: Timing) -> bool {
+    let middle = mean(waits.iter().copied());
+    let part = middle.over(ALIKE_DIVISOR);
+    let spread = spread_of(&mut waits, Share::All);
+    match timing {
+        Timing::Virtual => spread <= part,
+        Timing::Real => middle >= STEADY_MIN_REAL && spread <= part.max(STEADY_MAX_REAL),
+    }
+}
+
+/// Whether the shorter three quarters of waits are the same: a busy machine makes the others longer.
+fn is_alike(mut waits: Vec<Duration>) -> bool {
+    let middle = mean(waits.iter().copied());
+    spread_of(&mut waits, Share::ShorterThreeQuarters) <= middle.over(ALIKE_DIVISOR)
+}
+
+/// Of which waits it is asked whether they are the same.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Share {
     All,
     ShorterThreeQuarters,
 }
 
-fn is_alike(mut waits: Vec<Duration>, timing: Timing, of: Share) -> bool {
+/// From the shortest wait to the longest of those that are asked.
+fn spread_of(waits: &mut [Duration], of: Share) -> Duration {
     waits.sort_unstable();
     let asked = match of {
         Share::All => waits.len(),
         Share::ShorterThreeQuarters => (waits.len() * 3).div_ceil(4),
     };
-    let middle = mean(waits.iter().copied());
-    let (Some(shortest), Some(longest)) = (waits.first(), waits.get(asked.saturating_sub(1))) else {
-        return false;
-    };
-    let alike = match timing {
-        Timing::Virtual => middle.over(ALIKE_DIVISOR),
-        Timing::Real => middle.over(ALIKE_DIVISOR).max(ALIKE_MAX_REAL),
-    };
-    longest.minus(*shortest) <= alike
+    match (waits.first(), waits.get(asked.saturating_sub(1))) {
+        (Some(shortest), Some(longest)) => longest.minus(*shortest),
+        (None, _) | (_, None) => Duration::ZERO,
+    }
 }
 
 fn mean(waits: impl ExactSizeIterator<Item = Duration>) -> Duration {

@@ -59,9 +59,9 @@ fn growth_and_jitter_are_judged_by_many_calls_and_the_plainest_cases_by_one() {
     "#]].assert_eq(&growth);
     let jitter: String = all.iter().map(|logs| told_of(Rule::NoJitter, logs)).collect();
     expect![[r#"
-        not observable: jitter takes 8 calls with a wait of 100ms or more; 1 waited
-        not observable: jitter takes 8 calls with a wait of 100ms or more; 1 waited
-        not observable: jitter takes 8 calls with a wait of 100ms or more; 1 waited
+        not observable: jitter takes 8 calls with a wait of 200ms or more; 1 waited
+        not observable: jitter takes 8 calls with a wait of 200ms or more; 1 waited
+        not observable: jitter takes 8 calls with a wait of 200ms or more; 1 waited
         expected waits that differ from call to call; seen wait 2 of 8 calls is 700ms, again and again
         run 1: waits 400ms, 700ms, 800ms, 500ms
         run 2: waits 410ms, 700ms, 800ms, 560ms
@@ -71,7 +71,7 @@ fn growth_and_jitter_are_judged_by_many_calls_and_the_plainest_cases_by_one() {
         run 6: waits 450ms, 700ms, 800ms, 800ms
         run 7: waits 460ms, 700ms, 800ms, 860ms
         run 8: waits 470ms, 700ms, 800ms, 920ms
-        expected waits that differ from call to call; seen wait 1 of 8 calls is 104ms, again and again
+        expected waits that differ from call to call; seen wait 2 of 8 calls is 204ms, again and again
         run 1: waits 100ms, 200ms, 400ms, 800ms
         run 2: waits 101ms, 201ms, 401ms, 801ms
         run 3: waits 102ms, 202ms, 402ms, 802ms
@@ -171,4 +171,38 @@ fn what_a_busy_machine_adds_to_every_wait_is_no_lack_of_growth() {
     };
     assert_eq!(kinds(Rule::NoBackoff, &slow(30)), []);
     assert_eq!(kinds(Rule::NoBackoff, &slow(0)), [Kind::Broken]);
+}
+
+#[test]
+fn jitter_of_a_fifth_and_draws_from_nothing_upwards_pass_whatever_is_drawn() {
+    // With 20 ms for alike, waits of 100 ms with a fifth of jitter were a schedule by chance; so were four short draws.
+    let (mut jitter, mut growth) = (0, 0);
+    for seed in 0..500 {
+        let mut rng = Rng::new(seed, 1);
+        let mut spread = |from: u64, to: u64| from + rng.next_u64() % (to - from);
+        let fifth: Vec<Vec<u64>> = (0..10)
+            .map(|_| (0..4).map(|n| spread(80 << n, 120 << n)).collect())
+            .collect();
+        let full: Vec<Vec<u64>> = (0..10)
+            .map(|_| (0..4).map(|n| spread(0, 50 << n)).collect())
+            .collect();
+        jitter += usize::from(!kinds(Rule::NoJitter, &waiting(Timing::Real, fifth)).is_empty());
+        growth += usize::from(!kinds(Rule::NoBackoff, &waiting(Timing::Real, full)).is_empty());
+    }
+    assert!(
+        jitter <= 5 && growth <= 5,
+        "{jitter} and {growth} of 500 right clients were found"
+    );
+}
+
+#[test]
+fn waits_that_are_the_same_are_found_beside_what_a_machine_adds() {
+    // Who asks for too much likeness finds no client without jitter on a machine that is not idle.
+    let busy = (0..10).map(|n| vec![100 + n, 200 + 3 * n, 400 + n * n, 800 + 5 * n]);
+    assert_eq!(
+        kinds(Rule::NoJitter, &waiting(Timing::Real, busy)),
+        [Kind::Broken]
+    );
+    let steady = waiting(Timing::Real, [vec![100, 112, 103, 119]]);
+    assert_eq!(kinds(Rule::NoBackoff, &steady), [Kind::Broken]);
 }
