@@ -121,6 +121,26 @@ fn the_three_reports_say_the_same() {
 }
 
 #[test]
+fn no_name_moves_the_cursor_of_whoever_reads_a_report() {
+    // A name with a line break in it could tell of scenarios that never ran; one with an escape could hide others.
+    let mut report = whole(Observe::Must, "x");
+    let bad = "a\x1b[2J\n1 scenario: 1 passed\r";
+    for entry in &mut report.entries {
+        entry.file = bad.to_owned();
+        if let Came::Judged { scenario, verdict } = &mut entry.came {
+            scenario.name = bad.to_owned();
+            verdict
+                .checks
+                .iter_mut()
+                .for_each(|check| check.what = bad.to_owned());
+        }
+    }
+    let text = report.text(Colour::Plain);
+    assert!(!text.contains(['\x1b', '\r']), "{text:?}");
+    assert!(!text.lines().any(|line| line.starts_with("1 scenario")), "{text}");
+}
+
+#[test]
 fn colours_only_add_colours() {
     let report = whole(Observe::Must, "x");
     let coloured = report.text(Colour::Ansi);

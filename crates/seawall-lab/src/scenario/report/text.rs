@@ -22,23 +22,21 @@ pub(super) fn entry(entry: &Entry, colour: Colour) -> String {
             let count = verdict.checks.len();
             let s = if count == 1 { "" } else { "s" };
             let took = rounded(entry.took);
-            let head = format!(
-                "{mark} {}: {} ({count} expectation{s}, {took}{seed})\n",
-                entry.file, scenario.name
-            );
+            let (file, name) = (line(&entry.file), line(&scenario.name));
+            let head = format!("{mark} {file}: {name} ({count} expectation{s}, {took}{seed})\n");
             head + &findings(scenario, verdict, colour)
         }
         Came::Unread(why) => format!(
             "{} {}\n{}\n",
             painted("BAD ", RED, colour),
-            entry.file,
+            line(&entry.file),
             indented(why, 2)
         ),
         Came::NotRun(why) => {
             let mark = painted("FAIL", RED, colour);
             format!(
                 "{mark} {}: it could not be run{seed}\n{}\n",
-                entry.file,
+                line(&entry.file),
                 indented(why, 2)
             )
         }
@@ -54,7 +52,8 @@ pub(super) fn findings(scenario: &Scenario, verdict: &Verdict, colour: Colour) -
             (State::NotObservable, true) => painted("?", YELLOW, colour),
             (State::NotObservable, false) => painted("x", RED, colour),
         };
-        text.push_str(&format!("  {sign} {}{}\n", check.what, place(scenario, check)));
+        let what = line(&check.what);
+        text.push_str(&format!("  {sign} {what}{}\n", place(scenario, check)));
         for finding in check.findings.iter().take(FINDINGS_MAX) {
             text.push_str(&one(finding, &mut shown));
         }
@@ -70,23 +69,23 @@ fn place(scenario: &Scenario, check: &Check) -> String {
     let Some(at) = &check.at else {
         return String::new();
     };
-    let line = scenario.line(at);
-    let mut quoted: String = line.chars().take(LINE_CHARS_MAX).map(visible).collect();
-    if line.chars().nth(LINE_CHARS_MAX).is_some() {
+    let whole = scenario.line(at);
+    let mut quoted: String = whole.chars().take(LINE_CHARS_MAX).map(visible).collect();
+    if whole.chars().nth(LINE_CHARS_MAX).is_some() {
         quoted.push('…');
     }
-    format!(" ({}:{}: {quoted})", scenario.file(), at.line)
+    format!(" ({}:{}: {quoted})", line(scenario.file()), at.line)
 }
 
 fn one(finding: &Finding, shown: &mut Vec<TimeLine>) -> String {
     let run = finding
         .run
         .map_or_else(String::new, |run| format!(" (run {run})"));
-    let seen: String = finding.seen.chars().map(visible).collect();
+    let seen = line(&finding.seen);
     match finding.kind {
         Kind::NotObservable => format!("      not observable: {seen}{run}\n"),
         Kind::Broken => {
-            let expected: String = finding.expected.chars().map(visible).collect();
+            let expected = line(&finding.expected);
             let proof = indented(&proof(&finding.proof, shown), 8);
             let proof = if proof.is_empty() { proof } else { proof + "\n" };
             format!("      expected  {expected}\n      seen      {seen}{run}\n{proof}")
@@ -140,12 +139,17 @@ pub(super) fn summary(tally: Tally) -> String {
 fn indented(text: &str, by: usize) -> String {
     let lines: Vec<String> = text
         .lines()
-        .map(|line| format!("{:by$}{}", "", line.chars().map(visible).collect::<String>()))
+        .map(|one| format!("{:by$}{}", "", line(one)))
         .collect();
     lines.join("\n")
 }
 
-/// What came from a client's output must not move the cursor of whoever reads about it.
+/// What came from a client's output, a file or its name, on one line.
+fn line(text: &str) -> String {
+    text.chars().map(visible).collect()
+}
+
+/// What came from elsewhere must not move the cursor of whoever reads about it.
 fn visible(sign: char) -> char {
     match sign {
         '\n' => '⏎',
