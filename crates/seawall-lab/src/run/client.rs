@@ -81,7 +81,8 @@ fn command(scenario: &Scenario, client: &Client, mock: &Mock, authority: Option<
     }
     command
         .env("SEAWALL_URL", &url)
-        .env("SEAWALL_CASE", &scenario.name)
+        // A name may hold what no variable can.
+        .env("SEAWALL_CASE", scenario.name.replace('\0', "\u{fffd}"))
         .env("OPENAI_BASE_URL", format!("{url}/v1"))
         .env("ANTHROPIC_BASE_URL", &url);
     if let Some(Authority(path)) = authority {

@@ -62,6 +62,11 @@ pub(super) fn folder(scenario: &Scenario) -> PathBuf {
 fn read(scenario: &Scenario, path: &Written<String>) -> Result<MockFile, RunError> {
     let at = folder(scenario).join(&path.value);
     let shown = at.display().to_string();
+    // A pipe that nobody writes into would be waited for without an end.
+    if std::fs::metadata(&at).is_ok_and(|known| !known.is_file() && !known.is_dir()) {
+        let message = format!("{shown} is no file: a mock is read from one");
+        return Err(scenario.finding(&path.at, message).into());
+    }
     let mut bytes = Vec::new();
     // One byte more than a file may have, so that the reader of the file says that it is too long.
     let most = FILE_BYTES_MAX as u64 + 1;

@@ -146,9 +146,10 @@ fn what_a_step_captures_stands_in_the_next_ones() {
         r#"
         [[mock.route]]
         match = "POST /v1/things"
-        script = '200 json={"id":"thing-7"}, 200 json={"name":"no id"}'
+        script = '200 json={"id":"thing-7"}, 200 json={"id":"the second of two"}, 200 json={"name":"no id"}'
         [[step]]
         send = "POST /v1/things"
+        times = 2
         capture = { id = "$.id" }
         [[step]]
         send = "GET /v1/things/{{id}}"
@@ -162,8 +163,10 @@ fn what_a_step_captures_stands_in_the_next_ones() {
         "#,
         expect![[r#"
             0s 1.1 POST /v1/things: 200
+            0s 1.2 POST /v1/things: 200
             0s 2.1 GET /v1/things/thing-7: 200
             0s 3.1 POST /v1/things: 200
+            step 1: 200, succeeded, 1 attempts, 0s to 0s
             step 1: 200, succeeded, 1 attempts, 0s to 0s
             step 2: 200, succeeded, 1 attempts, 0s to 0s
             step 3: 200, succeeded, 1 attempts, 0s to 0s
@@ -353,7 +356,7 @@ fn a_client_trusts_its_mock_and_a_proxy_does_not_stand_before_it() {
     // Without the authority no client gets past the handshake; with a proxy in between it never gets to the mock.
     let text = r#"
         client = { run = ["sh", "-c", "cat $SSL_CERT_FILE; echo $NO_PROXY; echo $SEAWALL_CASE; echo $OPENAI_BASE_URL"] }
-        name = "who is asked"
+        name = "who is\u0000asked"
         [mock.listener]
         tls = true
         [[mock.route]]
@@ -365,7 +368,7 @@ fn a_client_trusts_its_mock_and_a_proxy_does_not_stand_before_it() {
     assert!(said.starts_with("-----BEGIN CERTIFICATE-----"), "{said}");
     let last: Vec<&str> = said.lines().rev().take(3).collect();
     assert!(last[2].ends_with("127.0.0.1,localhost,::1"), "{said}");
-    assert_eq!(last[1], "who is asked");
+    assert_eq!(last[1], "who is\u{fffd}asked", "no variable holds a NUL");
     assert!(
         last[0].starts_with("https://127.0.0.1:") && last[0].ends_with("/v1"),
         "{said}"
@@ -379,6 +382,11 @@ fn what_only_shows_when_it_is_run_is_told_with_its_place() {
         (
             "mock = \"gone/pay.toml\"\n[[step]]\nsend = \"GET /x\"\n",
             "test.toml:1:1: the mock file ./gone/pay.toml cannot be read: No such file",
+        ),
+        #[cfg(unix)]
+        (
+            "mock = \"/dev/zero\"\n[[step]]\nsend = \"GET /x\"\n",
+            "test.toml:1:1: /dev/zero is no file: a mock is read from one",
         ),
         (
             "[[step]]\nsend = \"GET /x\"\npolicy = { retries = 1000 }\n",
