@@ -37,10 +37,15 @@ impl OpenFiles {
         Self(u64::MAX)
     }
 
+    /// How many may be open beside those that are kept apart.
+    pub(crate) fn room(self) -> u64 {
+        self.0.saturating_sub(KEPT_APART)
+    }
+
     /// How many connections fit; those to a mock in this process have both their ends here.
     pub(crate) fn connections_max(self, is_mock: bool) -> NonZeroU32 {
         let ends = if is_mock { 2 } else { 1 };
-        let connections = self.0.saturating_sub(KEPT_APART) / ends;
+        let connections = self.room() / ends;
         NonZeroU32::new(u32::try_from(connections).unwrap_or(u32::MAX)).unwrap_or(NonZeroU32::MIN)
     }
 }

@@ -11,12 +11,17 @@ mod play;
 use crate::common::Common;
 use crate::failure::{Failure, INTERRUPTED};
 use crate::interrupts::Interrupts;
+use crate::open_files::OpenFiles;
+use files::Found;
 use play::Played;
 use seawall_lab::run::Halt;
 use seawall_lab::scenario::{Came, Entry, Passed, Report};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+/// The most runs at once, of all files together: what became of each is kept until the end.
+const RUNS_MAX: u64 = 100_000;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -40,7 +45,8 @@ pub(crate) struct Args {
     /// Write the results as JUnit XML, too.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// Run each so often, with one seed after the other; of those that pass only the number is told.
+    /// Run each so often, with one seed after the other; of those that pass only the number is told. 100 000 runs in
+    /// all are the most.
     #[arg(long, value_name = "N", default_value = "1")]
     repeat: NonZeroU32,
     /// How many run side by side [default: one for each core].
@@ -50,11 +56,20 @@ pub(crate) struct Args {
 
 /// Runs them all.
 pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
+    // Before anybody listens to signals: a pipe may keep us waiting, and Ctrl-C must end that, too.
+    let found = files::find(&args.files);
+    let runs = u64::from(args.repeat.get()).saturating_mul(found.len() as u64);
+    if args.repeat.get() > 1 && runs > RUNS_MAX {
+        return Err(Failure::usage(format!(
+            "--repeat {}: that is {runs} runs, and {RUNS_MAX} are the most at once; ask for fewer, or name fewer files",
+            args.repeat
+        )));
+    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::io("the runtime", &error))?;
-    let report = runtime.block_on(play_all(args, common))?;
+    let report = runtime.block_on(play_all(args, found, common))?;
     let Some(report) = report else {
         common.talk().note("interrupted; nothing is left running");
         return Ok(ExitCode::from(INTERRUPTED));
@@ -71,15 +86,15 @@ pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
 }
 
 /// Every entry, printed as it comes in the order of the files; nothing where it was interrupted.
-async fn play_all(args: &Args, common: Common) -> Result<Option<Report>, Failure> {
+async fn play_all(args: &Args, found: Vec<Found>, common: Common) -> Result<Option<Report>, Failure> {
     let mut interrupts = Interrupts::listen().map_err(|error| Failure::io("signals", &error))?;
     let halt = Halt::default();
-    let jobs = play::jobs(files::find(&args.files), args.repeat, common.seed_typed());
+    let jobs = play::jobs(found, args.repeat, common.seed_typed());
     let side_by_side = args.jobs.unwrap_or_else(|| {
         // A machine that does not say has one core.
         std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
     });
-    let mut played = Played::start(jobs, side_by_side, &halt)?;
+    let mut played = Played::start(jobs, side_by_side, OpenFiles::raised(), &halt)?;
     let voice = Voice {
         common,
         tells: match (common.is_quiet(), args.repeat.get()) {

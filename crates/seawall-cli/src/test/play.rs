@@ -1,18 +1,26 @@
 //! Scenarios side by side, each on a thread of its own; their entries in order.
+//!
+//! What can go wrong: more side by side than there are files to open, and a client fails by our lack that did right. So
+//! only so many run at once as fit, and one that does not fit by itself is told and not run.
 
 use super::files::Found;
 use crate::failure::Failure;
+use crate::open_files::OpenFiles;
 use seawall::clock::{Clock as _, TokioClock};
 use seawall_core::time::Duration;
 use seawall_lab::net::MockError;
 use seawall_lab::run::{self, Halt, RunError, RunOptions};
-use seawall_lab::scenario::{Came, Entry, Scenario, judge};
+use seawall_lab::scenario::{Came, Entry, Scenario, Sends, Work, judge};
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use tokio::sync::mpsc;
+
+/// Files that a scenario has open beside the connections of its sends: its runtime, its mock, a client's outputs and
+/// some connections of a client.
+const FILES_EACH: u64 = 16;
 
 /// One scenario with one seed.
 pub(super) struct Job {
@@ -55,9 +63,17 @@ pub(super) struct Played {
 
 impl Played {
     /// Begins to play them, so many side by side, until `halt` is pulled.
-    pub(super) fn start(jobs: Vec<Job>, side_by_side: NonZeroUsize, halt: &Halt) -> Result<Self, Failure> {
+    pub(super) fn start(
+        jobs: Vec<Job>,
+        side_by_side: NonZeroUsize,
+        open_files: OpenFiles,
+        halt: &Halt,
+    ) -> Result<Self, Failure> {
         let (tell, entries) = mpsc::unbounded_channel();
-        let threads = side_by_side.get().min(jobs.len());
+        let room = open_files.room();
+        let most = jobs.iter().map(Job::files).filter(|files| *files <= room).max();
+        let fit = usize::try_from(room / most.unwrap_or(0).max(FILES_EACH)).unwrap_or(usize::MAX);
+        let threads = side_by_side.get().min(fit.max(1)).min(jobs.len());
         let (jobs, taken) = (Arc::new(jobs), Arc::new(AtomicUsize::new(0)));
         for _ in 0..threads {
             let (jobs, taken, tell, halt) =
@@ -69,7 +85,7 @@ impl Played {
                         return;
                     };
                     // Whoever listened is gone only where the program ends.
-                    let _ = tell.send((place, job.play(&halt)));
+                    let _ = tell.send((place, job.play(room, &halt)));
                 }
             };
             thread::Builder::new()
@@ -99,12 +115,32 @@ impl Played {
 }
 
 impl Job {
+    /// The most files that it has open at once, both ends of each connection among them.
+    fn files(&self) -> u64 {
+        let Ok(scenario) = &self.scenario else {
+            return 0;
+        };
+        let together = match &scenario.work {
+            Work::Steps(steps) => steps.iter().map(|step| match step.sends {
+                Sends::Together(count) => u64::from(count),
+                Sends::Once | Sends::InTurn(_) => 1,
+            }),
+            Work::Client(_) => return FILES_EACH,
+        };
+        FILES_EACH + 2 * together.max().unwrap_or(0)
+    }
+
     /// What came of it; nothing where it was stopped.
-    fn play(&self, halt: &Halt) -> Option<Entry> {
+    fn play(&self, room: u64, halt: &Halt) -> Option<Entry> {
         let clock = TokioClock::new();
         let began = clock.now();
         let came = match &self.scenario {
             Err(why) => Came::Unread(why.clone()),
+            // The least is not asked for: it may go well with less than we think.
+            Ok(_) if self.files() > room.max(FILES_EACH + 2) => Came::NotRun(format!(
+                "its sends `together` take {} open files, and the system lets us open {room}; raise that (ulimit -n), or send fewer",
+                self.files()
+            )),
             Ok(scenario) => self.judged(scenario, halt)?,
         };
         Some(Entry {

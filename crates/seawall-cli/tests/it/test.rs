@@ -204,3 +204,54 @@ fn scenarios_run_side_by_side() {
     assert!(scenarios.iter().all(|entry| took(entry) >= 1_000.0));
     assert_eq!(scenarios.len(), 16);
 }
+
+#[cfg(unix)]
+#[test]
+fn what_the_system_does_not_let_us_open_is_no_failure_of_a_client() {
+    // With too few files to open, connections of a scenario that does right fail, and it is called a wrong one.
+    let folder = Folder::new("test-files");
+    let step = "[[step]]\nsend = \"GET /x\"\nexpect = { status = 200 }\n";
+    let route = "[[mock.route]]\nmatch = \"GET /x\"\nscript = \"503, 200\"\n";
+    for nth in 0..60 {
+        folder.file(&format!("{nth:02}.toml"), format!("{route}{step}"));
+    }
+    let limited = |files: &str| {
+        std::process::Command::new("sh")
+            .args([
+                "-c",
+                "ulimit -n 64; exec \"$0\" test --jobs 60 \"$1\"",
+                env!("CARGO_BIN_EXE_seawall"),
+                files,
+            ])
+            .current_dir(&folder.0)
+            .output()
+            .expect("a shell runs")
+    };
+    let output = limited(".");
+    assert_eq!(code(&output), Some(0), "{}", text(output.stdout));
+    folder.file(
+        "many.toml",
+        format!("[[mock.route]]\nmatch = \"GET /x\"\n{step}times = 100\ntogether = true\n")
+            .replace("expect", "#"),
+    );
+    let output = limited("many.toml");
+    assert_eq!(code(&output), Some(74));
+    let told = text(output.stdout);
+    assert!(
+        told.contains("take 216 open files, and the system lets us open 32"),
+        "{told}"
+    );
+}
+
+#[test]
+fn more_runs_than_anybody_reads_are_refused_and_not_begun() {
+    // What becomes of each is kept: four billion would end with the memory.
+    let folder = Folder::new("test-repeat");
+    four(&folder);
+    let output = seawall_in(&folder.0, &["test", ".", "--repeat", "4294967295"]);
+    assert_eq!(code(&output), Some(2));
+    assert_eq!(
+        text(output.stderr),
+        "error: --repeat 4294967295: that is 17179869180 runs, and 100000 are the most at once; ask for fewer, or name fewer files\n"
+    );
+}

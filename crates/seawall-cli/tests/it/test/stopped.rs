@@ -1,6 +1,7 @@
 //! An interrupt ends programs under test, and their children, before it ends us.
 
 use crate::{Folder, tell, text};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -31,7 +32,51 @@ fn lives(process: &str) -> bool {
 fn an_interrupt_leaves_no_process_behind() {
     // A client that outlives its test goes on calling whatever listens on that port next. This one has a child, and does
     // not hear the polite signal.
-    let folder = Folder::new("test-stopped");
+    stopped_by("INT");
+    stopped_by("TERM");
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    // Whoever runs the tests may not want to hear it, and then nor do we.
+    if !is_deaf_to_hang_ups(&status) {
+        stopped_by("HUP");
+    }
+}
+
+fn is_deaf_to_hang_ups(status: &str) -> bool {
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    ignored.is_none_or(|mask| !mask.ends_with(['0', '2', '4', '6', '8', 'a', 'c', 'e']))
+}
+
+#[test]
+fn a_pipe_that_nobody_writes_into_can_be_given_up() {
+    // Signals that are heard before the files are read are heard by nobody until they are.
+    let folder = Folder::new("test-pipe");
+    let pipe = folder.0.join("pipe.toml");
+    assert!(
+        Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .expect("mkfifo runs")
+            .success()
+    );
+    let child = Command::new(env!("CARGO_BIN_EXE_seawall"))
+        .arg("test")
+        .arg(&pipe)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    // It opens when the program has, and reads.
+    let writer = std::fs::File::options()
+        .write(true)
+        .open(&pipe)
+        .expect("a pipe opens");
+    tell(child.id(), "TERM");
+    drop(writer);
+    let output = child.wait_with_output().expect("the program ends");
+    assert_eq!(output.status.signal(), Some(15), "{}", text(output.stdout));
+}
+
+fn stopped_by(signal: &str) {
+    let folder = Folder::new(&format!("test-stopped-by-{signal}"));
     folder.file(
         "hangs.toml",
         "client = { run = [\"sh\", \"-c\", \"trap '' TERM; echo $$ > head; sleep 600 & echo $! > child; wait; sleep 600\"], \
@@ -46,7 +91,7 @@ fn an_interrupt_leaves_no_process_behind() {
         .expect("the program starts");
     let numbers = ["head", "child"].map(|name| number_in(&folder.0.join(name)));
     assert!(numbers.iter().all(|number| lives(number)));
-    tell(child.id(), "INT");
+    tell(child.id(), signal);
     let output = child.wait_with_output().expect("the program ends");
     assert_eq!(output.status.code(), Some(130));
     assert_eq!(
