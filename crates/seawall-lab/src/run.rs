@@ -2,8 +2,8 @@
 //!
 //! What can go wrong: a run that waits for real seconds is run seldom; one whose time passes while bytes are on their
 //! way fails on busy machines; a program that hangs, floods its output or leaves children behind takes the whole run
-//! with it. So steps live in virtual time, which passes only while nothing else can happen ([`stage`]), and a program is
-//! a process group with an end, whose output is read as it comes and kept in part ([`process`]).
+//! with it. So steps live in virtual time, which passes only while nothing else can happen (`stage`), and a program is
+//! a process group with an end, whose output is read as it comes and kept in part (`process`).
 //!
 //! A run judges nothing: [`scenario`](crate::scenario) does. Each runs on a runtime of its own on the caller's thread, so
 //! that scenarios can run side by side, one on each thread.
