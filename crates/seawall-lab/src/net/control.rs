@@ -33,30 +33,30 @@ const BODY_BYTES_MAX: usize = 512 * 1024;
 /// Where the resources stand below it, each by its name.
 const RESOURCES: &str = "resources/";
 
-/// What there is: a name, what each of its methods does, and that in words.
-const ENDPOINTS: [(&str, &[(Verb, Deed)], &str); 8] = [
-    ("", &[(Verb::Get, Deed::Index)], "this list"),
-    (
+/// What there is.
+const ENDPOINTS: [Endpoint; 8] = [
+    endpoint("", &[(Verb::Get, Deed::Index)], "this list"),
+    endpoint(
         "journal",
         &[(Verb::Get, Deed::Journal)],
         "every attempt so far; ?since=NUMBER, ?route=METHOD PATH, ?format=jsonl",
     ),
-    (
+    endpoint(
         "verify",
         &[(Verb::Get, Deed::VerifyQuery), (Verb::Post, Deed::Verify)],
         "what must have come, as in a scenario's [expect]: attempts, same_key, resources, never, …; 417 where it did not",
     ),
-    (
+    endpoint(
         "reset",
         &[(Verb::Post, Deed::Reset)],
         "begin everything again; ?route=METHOD PATH and ?state=VALUE: that script alone",
     ),
-    (
+    endpoint(
         "resources",
         &[(Verb::Get, Deed::Resources)],
         "what routes keep, and how much of it; resources/NAME?since=NUMBER: the objects of one",
     ),
-    (
+    endpoint(
         "routes",
         &[
             (Verb::Get, Deed::Routes),
@@ -65,17 +65,29 @@ const ENDPOINTS: [(&str, &[(Verb, Deed)], &str); 8] = [
         ],
         "what is answered; POST `METHOD PATH = SCRIPT`, TOML or JSON puts routes in, DELETE ?route=METHOD PATH takes one out",
     ),
-    (
+    endpoint(
         "ca.pem",
         &[(Verb::Get, Deed::Authority)],
         "the certificate of the mock's authority, where it speaks TLS",
     ),
-    (
+    endpoint(
         "clock",
         &[(Verb::Get, Deed::Clock), (Verb::Post, Deed::TurnClock)],
         "the mock's own time; POST {\"advance\":\"5s\"}, {\"step\":true}, {\"scale\":10} or {\"manual\":true}",
     ),
 ];
+
+/// A name, what each of its methods does, and that in words.
+#[derive(Clone, Copy, Debug)]
+struct Endpoint {
+    name: &'static str,
+    deeds: &'static [(Verb, Deed)],
+    does: &'static str,
+}
+
+const fn endpoint(name: &'static str, deeds: &'static [(Verb, Deed)], does: &'static str) -> Endpoint {
+    Endpoint { name, deeds, does }
+}
 
 /// What a method does at one of the endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,10 +203,10 @@ async fn respond(shared: &Shared, request: &Request, body: &[u8]) -> Result<Answ
 
 /// What is to be done with this name, where there is such a thing.
 fn deed(name: &str, method: &str) -> Result<Deed, Answer> {
-    let Some((_, verbs, _)) = ENDPOINTS.iter().find(|(known, _, _)| *known == name) else {
+    let Some(Endpoint { deeds, .. }) = ENDPOINTS.iter().find(|known| known.name == name) else {
         let known: Vec<&str> = ENDPOINTS
             .iter()
-            .map(|(known, _, _)| *known)
+            .map(|known| known.name)
             .filter(|known| !known.is_empty())
             .collect();
         let meant = match nearest(name, &known) {
@@ -208,10 +220,10 @@ fn deed(name: &str, method: &str) -> Result<Deed, Answer> {
         return Err(refusal(404, &message));
     };
     let asked = Verb::of(method);
-    match verbs.iter().find(|(verb, _)| Some(*verb) == asked) {
+    match deeds.iter().find(|(verb, _)| Some(*verb) == asked) {
         Some((_, deed)) => Ok(*deed),
         None => {
-            let allowed: Vec<&str> = verbs.iter().map(|(verb, _)| verb.allowed()).collect();
+            let allowed: Vec<&str> = deeds.iter().map(|(verb, _)| verb.allowed()).collect();
             let allowed = allowed.join(", ");
             let mut answer = refusal(405, &format!("{PREFIX}/{name} takes {allowed}"));
             answer.headers.push(("allow".to_owned(), allowed));
@@ -221,8 +233,8 @@ fn deed(name: &str, method: &str) -> Result<Deed, Answer> {
 }
 
 fn index() -> Answer {
-    let endpoints = ENDPOINTS.iter().map(|(name, verbs, does)| {
-        let methods: Vec<&str> = verbs
+    let endpoints = ENDPOINTS.iter().map(|Endpoint { name, deeds, does }| {
+        let methods: Vec<&str> = deeds
             .iter()
             .flat_map(|(verb, _)| verb.allowed().split(", "))
             .collect();

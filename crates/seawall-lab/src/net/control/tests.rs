@@ -33,10 +33,10 @@ async fn what_the_list_promises_is_there_and_takes_no_other_method() {
         let listed = parsed(&ask(&mock, "GET", &format!("{PREFIX}{bare}"), "").await);
         assert_eq!(listed["endpoints"].as_array().unwrap().len(), ENDPOINTS.len());
     }
-    for (name, verbs, _) in ENDPOINTS {
+    for Endpoint { name, deeds, .. } in ENDPOINTS {
         for method in ["GET", "HEAD", "POST", "DELETE", "PUT", "OPTIONS"] {
             let answer = ask(&mock, method, &format!("{PREFIX}/{name}"), "").await;
-            let allowed: Vec<&str> = verbs
+            let allowed: Vec<&str> = deeds
                 .iter()
                 .flat_map(|(verb, _)| verb.allowed().split(", "))
                 .collect();
