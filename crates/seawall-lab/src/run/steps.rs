@@ -274,13 +274,12 @@ impl Troupe<'_> {
         Some((header, key))
     }
 
-    /// Keeps what later steps need, from the first answer.
+    /// Keeps what later steps need, from the answer of the last send.
     fn capture(&mut self, nth: usize, step: &Step, all: &[Got]) {
         for capture in &step.captures {
-            let answer = all.iter().find(|got| got.status.is_some());
-            let captured = match answer {
-                Some(got) => capture.path.capture(&got.body),
-                None => Err("it had no answer".to_owned()),
+            let captured = match all.last() {
+                Some(got) if got.status.is_some() => capture.path.capture(&got.body),
+                Some(_) | None => Err("it had no answer".to_owned()),
             };
             match captured {
                 Ok(value) => {

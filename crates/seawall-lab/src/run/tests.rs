@@ -146,7 +146,7 @@ fn what_a_step_captures_stands_in_the_next_ones() {
         r#"
         [[mock.route]]
         match = "POST /v1/things"
-        script = '200 json={"id":"thing-7"}, 200 json={"id":"the second of two"}, 200 json={"name":"no id"}'
+        script = '200 json={"id":"the first of two"}, 200 json={"id":"thing-7"}, 200 json={"name":"no id"}'
         [[step]]
         send = "POST /v1/things"
         times = 2
