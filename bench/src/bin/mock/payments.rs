@@ -90,10 +90,10 @@ fn is_whole_and_good(answer: &str) -> bool {
 async fn read(address: &str, request: &str) -> String {
     let mut bytes = Vec::new();
     // A connection that fails in any way is what this is about: what had come by then is looked at.
-    if let Ok(mut stream) = TcpStream::connect(address).await {
-        if stream.write_all(request.as_bytes()).await.is_ok() {
-            stream.read_to_end(&mut bytes).await.ok();
-        }
+    if let Ok(mut stream) = TcpStream::connect(address).await
+        && stream.write_all(request.as_bytes()).await.is_ok()
+    {
+        stream.read_to_end(&mut bytes).await.ok();
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }
