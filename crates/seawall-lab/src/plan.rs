@@ -256,6 +256,21 @@ impl Dialect {
         }
     }
 
+    /// Whose words its answers are; `None` where the path says.
+    pub fn provider(self) -> Option<Provider> {
+        match self {
+            Self::ByPath => None,
+            Self::OpenAi => Some(Provider::OpenAi),
+            Self::Anthropic => Some(Provider::Anthropic),
+            Self::Gemini => Some(Provider::Gemini),
+            Self::Azure => Some(Provider::Azure),
+            Self::Groq => Some(Provider::Groq),
+            Self::Stripe => Some(Provider::Stripe),
+            Self::GitHub => Some(Provider::GitHub),
+            Self::Generic => Some(Provider::Generic),
+        }
+    }
+
     fn of_list(path: &str) -> Self {
         if path.ends_with("/v1beta/models") || path.contains("/v1beta/models/") {
             Self::Gemini

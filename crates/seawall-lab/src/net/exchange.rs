@@ -14,6 +14,7 @@ use crate::findings::{Fingerprint, Word};
 use crate::plan::{
     Answers, Dialect, Entry, Plan, Reach, Rule, Seat, Standing, State, StateFull, Ticket, Turn, Wanted,
 };
+use seawall_core::profile::Provider;
 use seawall_core::time::Instant;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -187,17 +188,19 @@ impl<'s> Exchange<'s> {
     /// Decides what the attempt meets: under one lock, once, when the whole request is here.
     pub(super) fn decide(&mut self, request: &Request, body: &[u8], performer: Performer) -> Score {
         self.outcome.body = (!body.is_empty()).then(|| Fingerprint::of(body));
-        let score = self.decided(request, body, performer);
-        self.outcome.heard = Heard::of(&score.answer, request.path(), self.shared.pace.wall());
+        let (score, dialect) = self.decided(request, body, performer);
+        let provider = dialect.provider().unwrap_or(Provider::Generic);
+        self.outcome.heard = Heard::of(&score.answer, provider, self.shared.pace.wall());
         score
     }
 
-    fn decided(&mut self, request: &Request, body: &[u8], performer: Performer) -> Score {
+    /// What is to be sent, and in whose words.
+    fn decided(&mut self, request: &Request, body: &[u8], performer: Performer) -> (Score, Dialect) {
         let shared = self.shared;
         let mut plan = shared.plan();
         self.enter();
         let Some((found, place)) = Found::of(&plan, request) else {
-            return Score::whole(no_route(&plan));
+            return (Score::whole(no_route(&plan)), Dialect::Generic);
         };
         let mut case = Case::of(&plan, place, request, body, shared.pace.now());
         self.note_key(&case.rule, request);
@@ -208,7 +211,7 @@ impl<'s> Exchange<'s> {
         };
         let (turn, standing) = match turned {
             Ok(turned) => turned,
-            Err(answer) => return self.fault(answer),
+            Err(answer) => return (self.fault(answer), case.limited.dialect),
         };
         case.ask.number = turn.number;
         let dialect = case.limited.dialect;
@@ -229,7 +232,7 @@ impl<'s> Exchange<'s> {
             case.limited
                 .tell(&mut score.answer, &turn, &standing, shared.pace.wall());
         }
-        score
+        (score, dialect)
     }
 
     /// Lets the attempt in at the rule that matched and takes its turn there; or says why not.

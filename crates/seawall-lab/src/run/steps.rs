@@ -8,7 +8,7 @@ use super::mock::MockPlan;
 use super::stage::{Act, Stage, Stuck};
 use crate::findings::Timing;
 use crate::net::CALL_HEADER;
-use crate::plan::{Dialect, Rule};
+use crate::plan::Rule;
 use crate::scenario::{Body, Got, PolicyAt, Run, Scenario, Schedule, Sends, Step, StepSeen};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use seawall::clock::Clock as _;
@@ -188,11 +188,7 @@ impl Troupe<'_> {
 
     /// The upstream of this policy, as its mock's route speaks.
     fn upstream(&mut self, step: &Step, policy: Policy, filled: &Filled) -> Result<Upstream, RunError> {
-        let provider = self
-            .rule_of(filled)
-            .map(|rule| rule.dialect)
-            .filter(|dialect| *dialect != Dialect::ByPath)
-            .and_then(|dialect| Provider::named(dialect.name()));
+        let provider = self.rule_of(filled).and_then(|rule| rule.dialect.provider());
         let known = |known: &&Known| known.policy == policy && known.provider == provider;
         if let Some(known) = self.upstreams.iter().find(known) {
             return Ok(known.upstream.clone());

@@ -17,8 +17,8 @@ pub(in crate::net) struct Heard {
 }
 
 impl Heard {
-    /// What an answer to this path says, if it is sent.
-    pub(in crate::net) fn of(answer: &Answer, path: &str, wall: Wall) -> Self {
+    /// What an answer of this provider says, if it is sent.
+    pub(in crate::net) fn of(answer: &Answer, provider: Provider, wall: Wall) -> Self {
         // Good answers are most, and say nothing of this.
         if answer.status < 400 {
             return Self::default();
@@ -40,7 +40,7 @@ impl Heard {
             wall,
         };
         let mut attempt = findings::Attempt::default();
-        attempt.hear(Provider::inferred(None, path).profile(), &facts);
+        attempt.hear(provider.profile(), &facts);
         Self {
             hint: attempt.hint.map(Box::new),
             word: attempt.word,
