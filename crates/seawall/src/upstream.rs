@@ -5,6 +5,7 @@
 //! [`Upstream`], which keeps budget, breaker, limits and cool-down for all of them; clones are the same upstream.
 //! Its promises about load hold for one process.
 
+mod attempt;
 mod build;
 mod credential;
 mod end;
