@@ -50,7 +50,7 @@ pub fn sources_and_bans(repo: &Repo) -> Result<Vec<Finding>, Error> {
     Ok(unwelcome(&lock, &banned(&deny)))
 }
 
-fn unwelcome(lock: &Table, banned: &[&str]) -> Vec<Finding> {
+fn unwelcome(lock: &Table, banned: &[Banned<'_>]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let packages = lock.get("package").and_then(toml::Value::as_array);
     for package in packages.into_iter().flatten() {
@@ -60,11 +60,17 @@ fn unwelcome(lock: &Table, banned: &[&str]) -> Vec<Finding> {
             None | Some(REGISTRY) => {}
             Some(source) => findings.push(Finding::in_file(LOCK, format!("{name} comes from {source}"))),
         }
-        if banned.contains(&name) {
-            findings.push(Finding::in_file(
-                LOCK,
-                format!("{name} is banned by {DENY}; see why there"),
-            ));
+        let dependencies = package.get("dependencies").and_then(toml::Value::as_array);
+        for dependency in dependencies.into_iter().flatten().filter_map(toml::Value::as_str) {
+            // A crate that stands there twice is told with its version.
+            let to = dependency.split(' ').next().unwrap_or("");
+            let ban = banned.iter().find(|ban| ban.name == to);
+            if ban.is_some_and(|ban| !ban.wrappers.contains(&name)) {
+                findings.push(Finding::in_file(
+                    LOCK,
+                    format!("{name} brings {to}, which is banned by {DENY}; see why there"),
+                ));
+            }
         }
     }
     findings
@@ -82,7 +88,13 @@ fn texts<'a>(table: &'a Table, path: &[&str; 2]) -> Vec<&'a str> {
         .collect()
 }
 
-fn banned(deny: &Table) -> Vec<&str> {
+/// A crate that is no guest here, but behind these.
+struct Banned<'a> {
+    name: &'a str,
+    wrappers: Vec<&'a str>,
+}
+
+fn banned(deny: &Table) -> Vec<Banned<'_>> {
     let items = deny
         .get("bans")
         .and_then(|bans| bans.get("deny"))
@@ -90,7 +102,17 @@ fn banned(deny: &Table) -> Vec<&str> {
     items
         .into_iter()
         .flatten()
-        .filter_map(|item| item.get("crate").and_then(toml::Value::as_str))
+        .filter_map(|item| {
+            let wrappers = item.get("wrappers").and_then(toml::Value::as_array);
+            Some(Banned {
+                name: item.get("crate").and_then(toml::Value::as_str)?,
+                wrappers: wrappers
+                    .into_iter()
+                    .flatten()
+                    .filter_map(toml::Value::as_str)
+                    .collect(),
+            })
+        })
         .collect()
 }
 

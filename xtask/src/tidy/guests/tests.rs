@@ -45,22 +45,23 @@ fn a_guest_without_an_allowed_licence_is_found() {
 
 #[test]
 fn a_crate_from_elsewhere_or_banned_is_found() {
-    // Could break if a git source, or another registry, passed for the registry.
+    // Could break if a git source, or another registry, passed for the registry; or if who may bring a banned crate let others bring it.
     let lock: Table = format!(
         "[[package]]\nname = 'ours'\n
-         [[package]]\nname = 'good'\nsource = '{REGISTRY}'\n
+         [[package]]\nname = 'good'\nsource = '{REGISTRY}'\ndependencies = ['bad 1.0.0', 'wrapped']\n
+         [[package]]\nname = 'wrapper'\nsource = '{REGISTRY}'\ndependencies = ['wrapped']\n
          [[package]]\nname = 'git'\nsource = 'git+https://example.com/x'\n
          [[package]]\nname = 'other'\nsource = 'registry+https://example.com/index'\n
          [[package]]\nname = 'bad'\nsource = '{REGISTRY}'\n"
     )
     .parse()
     .expect("the test's own lock file");
-    let deny: Table = "[bans]\ndeny = [{ crate = 'bad', reason = 'x' }]"
+    let deny: Table = "[bans]\ndeny = [{ crate = 'bad' }, { crate = 'wrapped', wrappers = ['wrapper'] }]"
         .parse()
         .expect("the test's own file");
     let said: Vec<String> = unwelcome(&lock, &banned(&deny))
         .iter()
         .map(ToString::to_string)
         .collect();
-    assert_eq!(said.len(), 3, "{said:?}");
+    assert_eq!(said.len(), 4, "{said:?}");
 }
