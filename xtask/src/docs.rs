@@ -1,8 +1,10 @@
 //! Docs in step: pages that are generated from the code, and the commands that README and CI share.
 
+use crate::api;
 use crate::repo::{Error, Repo};
 use crate::tidy::Finding;
 use seawall_core::reason::{CATALOGUE, Stage};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// One generated page.
@@ -53,6 +55,48 @@ pub fn first_block(repo: &Repo) -> Result<Vec<Finding>, Error> {
         }
     }
     Ok(findings)
+}
+
+/// The page of features has a row for each feature of each library, and none for another.
+pub fn features(repo: &Repo) -> Result<Vec<Finding>, Error> {
+    const PAGE: &str = "docs/reference/features.md";
+    let page = repo.text(PAGE)?;
+    let mut findings = Vec::new();
+    for name in api::CRATES {
+        let manifest = repo.toml(&format!("crates/{name}/Cargo.toml"))?;
+        let there: BTreeSet<&str> = manifest
+            .get("features")
+            .and_then(toml::Value::as_table)
+            .into_iter()
+            .flat_map(toml::Table::keys)
+            .map(String::as_str)
+            .filter(|feature| *feature != "default")
+            .collect();
+        let rows: BTreeSet<&str> = section(page, &format!("### `{name}`"))
+            .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
+            .collect();
+        for missing in there.difference(&rows) {
+            findings.push(Finding::in_file(
+                PAGE,
+                format!("has no row for feature `{missing}` of {name}"),
+            ));
+        }
+        for gone in rows.difference(&there) {
+            findings.push(Finding::in_file(
+                PAGE,
+                format!("tells of feature `{gone}`, which {name} does not have"),
+            ));
+        }
+    }
+    Ok(findings)
+}
+
+/// The lines below a heading, up to the next one.
+fn section<'a>(page: &'a str, heading: &str) -> impl Iterator<Item = &'a str> {
+    let after = page
+        .split_once(&format!("{heading}\n"))
+        .map_or("", |(_, after)| after);
+    after.lines().take_while(|line| !line.starts_with('#'))
 }
 
 fn reasons() -> String {

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use xtask::faults::{self, Suite};
 use xtask::repo::{Error, Repo};
-use xtask::{console, docs, tidy};
+use xtask::{api, console, docs, tidy};
 
 const USAGE: &str = "usage:
   cargo xtask tidy                 check walls, arrows, guests, sizes, words and docs
   cargo xtask docs                 write the generated pages under docs/reference
+  cargo xtask api [--check]        write what users of the libraries may name beside their manifests, or see that it is so
   cargo xtask console --bin PATH   run the ```console blocks of README.md and docs/ with that seawall
   cargo xtask faults [SUITE...]    break a copy of the build on purpose, in every way of xtask/faults.toml, and see that
                                    a test notices; SUITE is core, live, live-it, e2e, batch, lab or loom
@@ -19,10 +20,17 @@ const USAGE: &str = "usage:
 enum Task {
     Tidy,
     Docs,
+    Api(Purpose),
     Console { bin: PathBuf },
     Faults { suites: Vec<Suite> },
     Help,
     Unclear,
+}
+
+/// What is done with a list that the code makes.
+enum Purpose {
+    Write,
+    Check,
 }
 
 /// Whether what was asked for holds.
@@ -52,6 +60,8 @@ fn task(words: &[String]) -> Task {
     match words.as_slice() {
         ["tidy"] => Task::Tidy,
         ["docs"] => Task::Docs,
+        ["api"] => Task::Api(Purpose::Write),
+        ["api", "--check"] => Task::Api(Purpose::Check),
         ["console", "--bin", bin] => Task::Console {
             bin: PathBuf::from(bin),
         },
@@ -68,6 +78,8 @@ fn run(task: &Task, out: &mut impl Write) -> Result<Answer, Error> {
     match task {
         Task::Tidy => run_tidy(out),
         Task::Docs => run_docs(out),
+        Task::Api(Purpose::Write) => write_api(out),
+        Task::Api(Purpose::Check) => check_api(out),
         Task::Console { bin } => run_console(bin, out),
         Task::Faults { suites } => run_faults(suites, out),
         Task::Help => {
@@ -108,6 +120,31 @@ fn run_docs(out: &mut impl Write) -> Result<Answer, Error> {
     repo.write(faults::PAGE, &faults::page(&repo)?)?;
     say(out, &format!("wrote the faults of {}", faults::PAGE))?;
     Ok(Answer::Yes)
+}
+
+fn write_api(out: &mut impl Write) -> Result<Answer, Error> {
+    let repo = Repo::open()?;
+    for snapshot in api::snapshots(&repo)? {
+        repo.write(&snapshot.path, &snapshot.text)?;
+        say(out, &format!("wrote {}", snapshot.path))?;
+    }
+    Ok(Answer::Yes)
+}
+
+fn check_api(out: &mut impl Write) -> Result<Answer, Error> {
+    let repo = Repo::open()?;
+    let findings = api::in_step(&repo)?;
+    for finding in &findings {
+        say(out, &format!("FAIL  {finding}"))?;
+    }
+    if findings.is_empty() {
+        say(
+            out,
+            &format!("ok    the public items of {}", api::CRATES.join(", ")),
+        )?;
+        return Ok(Answer::Yes);
+    }
+    Ok(Answer::No)
 }
 
 /// Plays the faults of these suites, or of all where none is named; suite by suite, so that each is built once.

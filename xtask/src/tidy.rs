@@ -93,6 +93,10 @@ pub const CHECKS: &[Check] = &[
         run: docs::in_step,
     },
     Check {
+        name: "each feature of the libraries has its row",
+        run: docs::features,
+    },
+    Check {
         name: "every fault has its place",
         run: faults::in_place,
     },

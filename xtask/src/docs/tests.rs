@@ -32,3 +32,25 @@ fn a_readme_whose_first_block_is_another_is_found() {
     assert_eq!(said(&format!("# x\n\n```sh\nls\n```\n{block}")), 2);
     assert_eq!(said("# x"), 2);
 }
+
+#[test]
+fn a_feature_without_a_row_and_a_row_without_a_feature_are_found() {
+    // Could break if the rows of one crate counted for another: their features share names.
+    let said = |rows: &str| {
+        let manifest = |features: &str| format!("[features]\n{features}");
+        let page = format!("### `seawall`\n\n{rows}\n### `seawall-lab`\n\n| `net` |\n### `seawall-core`\n");
+        let repo = Repo::of(vec![
+            File::new("crates/seawall-core/Cargo.toml", ""),
+            File::new(
+                "crates/seawall/Cargo.toml",
+                &manifest("default = [\"http\"]\nhttp = []"),
+            ),
+            File::new("crates/seawall-lab/Cargo.toml", &manifest("net = []")),
+            File::new("docs/reference/features.md", &page),
+        ]);
+        features(&repo).expect("the files are there").len()
+    };
+    assert_eq!(said("| `http` | yes |\n"), 0);
+    assert_eq!(said(""), 1);
+    assert_eq!(said("| `http` | yes |\n| `net` |\n"), 1);
+}
