@@ -39,6 +39,8 @@
 
 #[cfg(feature = "http")]
 pub mod advice;
+#[cfg(feature = "ai")]
+pub mod ai;
 pub mod blocking;
 pub mod body;
 mod chance;
