@@ -21,7 +21,7 @@ pub use call::{retry, retry_with};
 #[cfg(feature = "http")]
 pub use upstream::Upstream;
 
-use crate::clock::{Clock, Sleep, host_wall};
+use crate::clock::{Alarm, Clock, Sleep, host_wall};
 use crate::sync::thread::{self, Thread};
 use crate::sync::{AtomicBool, thread_local};
 use seawall_core::time::{Duration, Instant, Wall};
@@ -40,7 +40,8 @@ thread_local! {
     static SPARE: Cell<Option<Arc<Parked>>> = const { Cell::new(None) };
 }
 
-/// The host's monotonic clock, counting from its construction, for futures that [`block_on`] runs.
+/// The host's monotonic clock, counting from its construction. On a thread that [`block_on`] runs, its timers are the
+/// park's own time limit; in a task of any executor, one thread of the process keeps them for all.
 #[derive(Clone, Copy, Debug)]
 pub struct StdClock {
     began: std::time::Instant,
@@ -85,7 +86,11 @@ impl Clock for StdClock {
     }
 
     fn sleep_until(&self, at: Instant) -> Sleep {
-        Box::pin(ParkUntil { clock: *self, at })
+        Box::pin(ParkUntil {
+            clock: *self,
+            at,
+            alarm: None,
+        })
     }
 }
 
@@ -93,21 +98,26 @@ impl Clock for StdClock {
 struct ParkUntil {
     clock: StdClock,
     at: Instant,
+    /// Where no park polls.
+    alarm: Option<Alarm>,
 }
 
 impl Future for ParkUntil {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if self.clock.now() >= self.at {
+        let this = self.get_mut();
+        if this.clock.now() >= this.at {
             return Poll::Ready(());
         }
-        let length = self.at.since(Instant::START).into();
-        let point = self.clock.began.checked_add(length);
-        match point.map(|point| park_until(context.waker(), point)) {
-            Some(Keeper::Park) => {}
-            // A rest of the caller's own, by this clock; or a time that never comes.
-            Some(Keeper::Other) | None => WAKE_AT.with(|at| at.set(at.get().min(self.at))),
+        let length = this.at.since(Instant::START).into();
+        let point = this.clock.began.checked_add(length);
+        // Else a time that never comes.
+        if let Some(point) = point.filter(|_| this.at < Instant::NEVER)
+            && park_until(context.waker(), point) == Keeper::Other
+        {
+            let alarm = this.alarm.get_or_insert_with(|| Alarm::at(point));
+            return Pin::new(alarm).poll(context);
         }
         Poll::Pending
     }
@@ -169,8 +179,8 @@ pub trait Rest {
     fn rest(&self, until: Instant);
 }
 
-/// Runs `future` to its end on this thread, which is parked while there is nothing to do. Its timers must be those
-/// of `clock`, or wake it themselves.
+/// Runs `future` to its end on this thread, which is parked while there is nothing to do. Timers of `clock` are the park's
+/// own; others wake it themselves.
 pub fn block_on<T>(clock: &StdClock, future: impl Future<Output = T>) -> T {
     // One that is in use is not here: a park inside a park has its own.
     let parked = SPARE.with(Cell::take).unwrap_or_else(|| {

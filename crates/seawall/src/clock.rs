@@ -2,15 +2,29 @@
 //!
 //! Whatever waits or reads time does it through a [`Clock`], so that a test cranks the hours by hand and a trace
 //! can be replayed. What this does not cover: a peer's clock, and the kernel's own timers.
+//!
+//! A call lives by [`TokioClock`] where the feature `tokio` is on, and else by [`StdClock`]. Both keep time wherever they
+//! are awaited: on a thread that parks, in a task of a tokio runtime, and in a task of any other executor.
 
+mod alarm;
+#[cfg(feature = "tokio")]
+mod tokio;
+
+#[cfg(feature = "tokio")]
+pub use self::tokio::TokioClock;
+pub use crate::blocking::StdClock;
+pub(crate) use alarm::Alarm;
+
+use seawall_core::time::{Instant, Wall};
 use std::fmt;
 use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::SystemTime;
 
-use crate::blocking::{Keeper, park_until};
-use pin_project_lite::pin_project;
-use seawall_core::time::{Instant, Wall};
+/// The clock of whoever was given none.
+#[cfg(feature = "tokio")]
+pub(crate) type HostClock = TokioClock;
+#[cfg(not(feature = "tokio"))]
+pub(crate) type HostClock = StdClock;
 
 /// A wait that a [`Clock`] has begun.
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -27,90 +41,6 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
 
     /// A wait that ends at `at` or a little later; at once where that is past, never for [`Instant::NEVER`].
     fn sleep_until(&self, at: Instant) -> Sleep;
-}
-
-/// The clock of the tokio runtime, counting from its construction. In a task its timers are the runtime's; on a thread
-/// that [`block_on`](crate::blocking::block_on) runs, they are the park's, and there need be no runtime.
-#[derive(Clone, Copy, Debug)]
-pub struct TokioClock {
-    began: tokio::time::Instant,
-}
-
-impl TokioClock {
-    /// A clock that begins now.
-    #[inline]
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the clock that everything else reads time through"
-    )]
-    pub fn new() -> Self {
-        Self {
-            began: tokio::time::Instant::now(),
-        }
-    }
-}
-
-impl Default for TokioClock {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Clock for TokioClock {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the clock that everything else reads time through"
-    )]
-    fn now(&self) -> Instant {
-        let elapsed = tokio::time::Instant::now().saturating_duration_since(self.began);
-        Instant::START.after(elapsed.into())
-    }
-
-    fn wall(&self) -> Wall {
-        host_wall()
-    }
-
-    fn sleep_until(&self, at: Instant) -> Sleep {
-        let length = at.since(Instant::START).into();
-        match self.began.checked_add(length) {
-            Some(point) if at < Instant::NEVER => Box::pin(Timer { point, sleep: None }),
-            Some(_) | None => Box::pin(std::future::pending()),
-        }
-    }
-}
-
-pin_project! {
-    /// A wait for a point in time; who keeps it is seen when it is polled.
-    struct Timer {
-        point: tokio::time::Instant,
-        #[pin]
-        sleep: Option<tokio::time::Sleep>,
-    }
-}
-
-impl Future for Timer {
-    type Output = ();
-
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the clock that everything else reads time through"
-    )]
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let mut this = self.project();
-        let point = *this.point;
-        match park_until(context.waker(), point.into_std()) {
-            Keeper::Park if tokio::time::Instant::now() >= point => return Poll::Ready(()),
-            Keeper::Park => return Poll::Pending,
-            Keeper::Other => {}
-        }
-        if this.sleep.is_none() {
-            this.sleep.set(Some(tokio::time::sleep_until(point)));
-        }
-        match this.sleep.as_pin_mut() {
-            Some(sleep) => sleep.poll(context),
-            None => Poll::Ready(()),
-        }
-    }
 }
 
 /// The host's date.

@@ -5,7 +5,7 @@
 //! HTTP: budget, breaker, limits, cool-down. Its promises about load hold for one process.
 
 use crate::chance::entropy;
-use crate::clock::{Clock, TokioClock};
+use crate::clock::{Clock, HostClock};
 use crate::hub::Hub;
 use crate::retry::Rules;
 use seawall_core::call::Candidate;
@@ -97,8 +97,8 @@ impl Gate {
 }
 
 impl GateBuilder {
-    /// The clock to live by; the host's unless it is given, with the runtime's timers in tasks and a thread's own on
-    /// threads.
+    /// The clock to live by; the host's unless it is given, with timers of whoever awaits: a tokio runtime, another
+    /// executor, a thread.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = Some(clock);
         self
@@ -118,7 +118,7 @@ impl GateBuilder {
 
     /// The gate.
     pub fn build(self) -> Gate {
-        let clock = self.clock.unwrap_or_else(|| Arc::new(TokioClock::new()));
+        let clock = self.clock.unwrap_or_else(|| Arc::new(HostClock::new()));
         let mut engine = Engine::new(self.seed.unwrap_or_else(entropy), self.recording);
         let gate = engine
             .configure(clock.now(), GateKey(0), &self.policy.gate, &[], None)

@@ -30,10 +30,11 @@
 //! # Ok(()) }
 //! ```
 //!
-//! Calls in tasks need a tokio runtime with time, those over HTTP with IO too; [`blocking`] has both for threads without
-//! one. Feature `http` (on by default) is the HTTP adapter, [`upstream`] and `http`, for HTTP/1.1 and HTTP/2; without it
-//! the crate is calls of closures, the loop ([`drive`]), the shared engine ([`hub`]), the clocks ([`clock`], [`crank`])
-//! and the readers of bodies and files ([`body`], [`config`]), for an adapter of your own.
+//! Calls of closures are awaited on any executor, or made on a thread by [`blocking`]; calls over HTTP need a tokio runtime,
+//! which `blocking` brings along. Feature `http` (on by default) is the HTTP adapter, [`upstream`] and `http`, for HTTP/1.1
+//! and HTTP/2; without it the crate is calls of closures, the loop ([`drive`]), the shared engine ([`hub`]), the clocks
+//! ([`clock`], [`crank`]) and the readers of bodies and files ([`body`], [`config`]), for an adapter of your own. Without
+//! the feature `tokio` (on by default, and part of `http`) it does not depend on tokio.
 //!
 //! Promises about load hold for one process.
 

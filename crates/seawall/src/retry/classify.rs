@@ -241,6 +241,7 @@ fn is_lookup(error: &io::Error) -> bool {
 }
 
 /// A limit of the caller's own passed.
+#[cfg(feature = "tokio")]
 impl Classify for tokio::time::error::Elapsed {
     fn classify(&self) -> Failure {
         Failure::broke(Broke::Timeout)

@@ -12,7 +12,7 @@ use super::error::RetryError;
 use super::flights::{Flights, Landed};
 use super::{Alone, By, Hear, Notice, Promise, Retry, Rules};
 use crate::blocking::StdClock;
-use crate::clock::{Clock, TokioClock};
+use crate::clock::{Clock, HostClock};
 use crate::drive::{Finished, drive, drive_since};
 use crate::hub::Hub;
 use seawall_core::call::Candidate;
@@ -341,7 +341,7 @@ impl<M: Attempts, C, N> Hand<M, C, N, M::Answer, M::Error> {
 /// The clock of a call on its own.
 enum Ticking {
     Given(Arc<dyn Clock>),
-    Runtime(TokioClock),
+    Runtime(HostClock),
     Thread(StdClock),
 }
 
@@ -351,7 +351,7 @@ impl Ticking {
     fn of(alone: &Alone<'_>, timers: Timers) -> (Self, Instant) {
         match (&alone.clock, timers) {
             (Some(clock), _) => (Self::Given(Arc::clone(clock)), clock.now()),
-            (None, Timers::Runtime) => (Self::Runtime(TokioClock::new()), Instant::START),
+            (None, Timers::Runtime) => (Self::Runtime(HostClock::new()), Instant::START),
             (None, Timers::Thread(clock)) => (Self::Thread(clock), Instant::START),
         }
     }
