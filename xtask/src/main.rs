@@ -1,17 +1,18 @@
 //! `cargo xtask`: one line per check, exit 0 where all hold, 1 where one does not, 2 on wrong usage.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use xtask::faults::{self, Suite};
 use xtask::repo::{Error, Repo};
-use xtask::{api, console, docs, tidy};
+use xtask::{api, console, docs, prices, tidy};
 
 const USAGE: &str = "usage:
   cargo xtask tidy                 check walls, arrows, guests, sizes, words and docs
   cargo xtask docs                 write the generated pages under docs/reference
   cargo xtask api [--check]        write what users of the libraries may name beside their manifests, or see that it is so
   cargo xtask console --bin PATH   run the ```console blocks of README.md and docs/ with that seawall
+  cargo xtask prices FILE DATE     write the library's table of prices from a table of the world's, as of DATE
   cargo xtask faults [SUITE...]    break a copy of the build on purpose, in every way of xtask/faults.toml, and see that
                                    a test notices; SUITE is core, live, live-it, e2e, batch, lab or loom
 ";
@@ -22,6 +23,7 @@ enum Task {
     Docs,
     Api(Purpose),
     Console { bin: PathBuf },
+    Prices { source: PathBuf, date: String },
     Faults { suites: Vec<Suite> },
     Help,
     Unclear,
@@ -65,6 +67,10 @@ fn task(words: &[String]) -> Task {
         ["console", "--bin", bin] => Task::Console {
             bin: PathBuf::from(bin),
         },
+        ["prices", source, date] => Task::Prices {
+            source: PathBuf::from(source),
+            date: (*date).to_owned(),
+        },
         ["faults", suites @ ..] => match suites.iter().map(|name| Suite::named(name)).collect() {
             Some(suites) => Task::Faults { suites },
             None => Task::Unclear,
@@ -81,6 +87,7 @@ fn run(task: &Task, out: &mut impl Write) -> Result<Answer, Error> {
         Task::Api(Purpose::Write) => write_api(out),
         Task::Api(Purpose::Check) => check_api(out),
         Task::Console { bin } => run_console(bin, out),
+        Task::Prices { source, date } => run_prices(source, date, out),
         Task::Faults { suites } => run_faults(suites, out),
         Task::Help => {
             say(out, USAGE.trim_end())?;
@@ -177,7 +184,24 @@ fn run_faults(suites: &[Suite], out: &mut impl Write) -> Result<Answer, Error> {
     Ok(if all.is_empty() { Answer::No } else { answer })
 }
 
-fn run_console(bin: &std::path::Path, out: &mut impl Write) -> Result<Answer, Error> {
+fn run_prices(source: &Path, date: &str, out: &mut impl Write) -> Result<Answer, Error> {
+    let repo = Repo::open()?;
+    let text = std::fs::read_to_string(source).map_err(|error| Error::Io {
+        path: source.to_owned(),
+        source: error,
+    })?;
+    let table = prices::table(&text, date)?;
+    let path = repo.root().join(prices::PATH);
+    std::fs::write(&path, &table).map_err(|source| Error::Io { path, source })?;
+    let rows = table.lines().filter(|line| !line.starts_with('#')).count();
+    say(
+        out,
+        &format!("{}: {rows} models, {} bytes", prices::PATH, table.len()),
+    )?;
+    Ok(Answer::Yes)
+}
+
+fn run_console(bin: &Path, out: &mut impl Write) -> Result<Answer, Error> {
     let repo = Repo::open()?;
     let mut answer = Answer::Yes;
     let mut ran = 0;
