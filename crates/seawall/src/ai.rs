@@ -1,21 +1,47 @@
 //! Chats, answers, embeddings and responses of AI providers, as values: one shape for all of them, and what each makes
 //! of it on the wire.
 //!
-//! A [`Chat`] is what is asked, a [`ChatAnswer`] what comes back. Nothing here sends.
+//! A [`Chat`] is what is asked, a [`ChatAnswer`] what comes back, and a [`Dialect`] turns one into bytes and bytes into
+//! the other. Nothing here sends: it can be used with any HTTP client.
+//!
+//! ```
+//! use seawall::ai::{Chat, Delivery, Dialect};
+//! let chat = Chat::new("claude-sonnet-4-5").system("Be brief.").user("What is a seawall?").max_tokens(200);
+//! let sent = Dialect::Anthropic.encode(&chat, Delivery::Whole)?;
+//! assert!(sent.body.starts_with(br#"{"model":"claude-sonnet-4-5","max_tokens":200,"#));
+//!
+//! let answer = Dialect::Anthropic.decode(br#"{"type":"message","id":"msg_1","model":"claude-sonnet-4-5",
+//!     "content":[{"type":"text","text":"A wall."}],"stop_reason":"end_turn",
+//!     "usage":{"input_tokens":14,"output_tokens":5}}"#)?;
+//! assert_eq!(answer.text(), "A wall.");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod answer;
 mod chat;
 mod codec;
 mod delta;
 mod dialect;
+mod embed;
 mod message;
+mod models;
+mod node;
+mod provider;
 mod read;
+mod responses;
 mod tool;
 
 pub use answer::{ChatAnswer, Choice, Finish, NotTheJson, Usage};
 pub use chat::{Chat, Effort, Extra, Format, LimitKey, Unsupported};
 pub use codec::{Change, DecodeError, EncodeError, Encoded};
 pub use delta::{Assembly, Delta};
-pub use dialect::{Delivery, Dialect, KeyHeader, Operation};
+pub use dialect::{
+    ANTHROPIC_MAX_TOKENS_DEFAULT, Delivery, Dialect, EventError, KeyHeader, Operation, StreamDecoder,
+    StreamState,
+};
+pub use embed::{Embeddings, EmbeddingsAnswer, Packing};
 pub use message::{Image, ImageSource, Message, Part, Role, Thinking};
+pub use models::{Model, Models};
+pub use provider::ProviderError;
+pub use responses::{Place, ResponseStatus, Responses, ResponsesAnswer, Storage};
 pub use tool::{Obedience, Schema, Tool, ToolCall, ToolChoice, ToolResult, ToolStatus, ToolTurns};

@@ -222,6 +222,14 @@ impl Chat {
 
     /// A member of the body, for whichever dialect it is sent in. It stands over what the settings say: an object is
     /// merged with an object, `null` takes a member away, anything else replaces it.
+    ///
+    /// ```
+    /// use seawall::ai::{Chat, Delivery, Dialect};
+    /// let chat = Chat::new("m").user("Hello").extra("service_tier", "flex");
+    /// let sent = Dialect::OpenAi.encode(&chat, Delivery::Whole)?;
+    /// assert!(sent.body.ends_with(br#""service_tier":"flex"}"#));
+    /// # Ok::<(), seawall::ai::EncodeError>(())
+    /// ```
     #[must_use]
     pub fn extra(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.extra.push(Extra {

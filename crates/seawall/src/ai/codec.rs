@@ -22,6 +22,8 @@ pub enum Change {
     LeftOut(&'static str),
     /// It stands at another place.
     Moved(&'static str),
+    /// The dialect must have it, and it was not given.
+    Filled(&'static str),
 }
 
 impl fmt::Display for Change {
@@ -29,6 +31,7 @@ impl fmt::Display for Change {
         match self {
             Self::LeftOut(what) => write!(f, "left out: {what}"),
             Self::Moved(what) => write!(f, "moved: {what}"),
+            Self::Filled(what) => write!(f, "filled in: {what}"),
         }
     }
 }

@@ -1,7 +1,29 @@
-//! How a provider is spoken to.
+//! How a provider is spoken to: which bytes a request is, and what the bytes of an answer say.
+//!
+//! What can go wrong: a translation that drops what it has no words for gives an answer to another question, and one
+//! that guesses at what it cannot read gives none at all. So what cannot be said is refused, or told in
+//! [`Encoded::changes`]; and an answer that is not what it should be is told with its place.
 
+mod anthropic;
+mod gemini;
+mod notes;
+mod openai;
+mod others;
+mod responses;
+mod stream;
+
+pub use anthropic::ANTHROPIC_MAX_TOKENS_DEFAULT;
+pub use stream::{EventError, StreamDecoder, StreamState};
+
+use super::answer::ChatAnswer;
+use super::chat::Chat;
+use super::codec::{DecodeError, EncodeError, Encoded};
+use super::embed::{Embeddings, EmbeddingsAnswer};
+use super::models::Models;
+use super::responses::{Responses, ResponsesAnswer};
 use seawall_core::profile::Provider;
 use std::fmt;
+use stream::{Speaker, parsed};
 
 /// The language of a provider's API. Many servers speak OpenAI's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -176,6 +198,116 @@ impl Dialect {
             Self::Gemini => KeyHeader::Named("x-goog-api-key"),
         }
     }
+
+    /// The body of a chat.
+    ///
+    /// # Errors
+    ///
+    /// The dialect has no words for something in it, or must have something that it lacks.
+    pub fn encode(self, chat: &Chat, delivery: Delivery) -> Result<Encoded, EncodeError> {
+        match self {
+            Self::OpenAi => openai::encode(chat, delivery),
+            Self::Anthropic => anthropic::encode(chat, delivery),
+            Self::Gemini => gemini::encode(chat, delivery),
+        }
+    }
+
+    /// The answer that a whole body is.
+    ///
+    /// # Errors
+    ///
+    /// The body is not JSON, or no answer to a chat.
+    pub fn decode(self, body: &[u8]) -> Result<ChatAnswer, DecodeError> {
+        let raw = parsed(body)?;
+        match self {
+            Self::OpenAi => openai::decode(raw),
+            Self::Anthropic => anthropic::decode(raw),
+            Self::Gemini => gemini::decode(raw),
+        }
+    }
+
+    /// Reads an answer that is streamed; one decoder for each stream.
+    ///
+    /// ```
+    /// use seawall::ai::{Assembly, Dialect, Finish};
+    /// let mut stream = Dialect::Gemini.stream();
+    /// let mut assembly = Assembly::new();
+    /// for data in [
+    ///     r#"{"candidates":[{"content":{"parts":[{"text":"A sea"}]}}]}"#,
+    ///     r#"{"candidates":[{"content":{"parts":[{"text":"wall."}]},"finishReason":"STOP"}]}"#,
+    /// ] {
+    ///     for delta in stream.event("", data.as_bytes())? {
+    ///         assembly.push(delta);
+    ///     }
+    /// }
+    /// let answer = assembly.into_answer();
+    /// assert_eq!((answer.text().as_ref(), &answer.finish), ("A seawall.", &Finish::Stop));
+    /// # Ok::<(), seawall::ai::EventError>(())
+    /// ```
+    pub fn stream(self) -> StreamDecoder {
+        StreamDecoder::new(match self {
+            Self::OpenAi => Speaker::Chat(Default::default()),
+            Self::Anthropic => Speaker::Anthropic(Default::default()),
+            Self::Gemini => Speaker::Gemini(Default::default()),
+        })
+    }
+
+    /// The body of a call of Responses.
+    ///
+    /// # Errors
+    ///
+    /// The dialect is not OpenAI's, or has no words for something in the call.
+    pub fn encode_responses(self, call: &Responses, delivery: Delivery) -> Result<Encoded, EncodeError> {
+        match self {
+            Self::OpenAi => responses::encode(call, delivery),
+            Self::Anthropic | Self::Gemini => Err(EncodeError::Unsupported {
+                dialect: self,
+                what: "Responses",
+                instead: "make it a chat",
+            }),
+        }
+    }
+
+    /// The response that a whole body is. In OpenAI's words, whichever the dialect: no other has them.
+    ///
+    /// # Errors
+    ///
+    /// The body is not JSON, or no response.
+    pub fn decode_responses(self, body: &[u8]) -> Result<ResponsesAnswer, DecodeError> {
+        responses::decode(parsed(body)?)
+    }
+
+    /// Reads a response that is streamed. In OpenAI's words, whichever the dialect: no other has them.
+    pub fn stream_responses(self) -> StreamDecoder {
+        StreamDecoder::new(Speaker::Responses(Default::default()))
+    }
+
+    /// The body of a call for embeddings.
+    ///
+    /// # Errors
+    ///
+    /// There is no text, or the dialect has no embeddings (Anthropic).
+    pub fn encode_embeddings(self, call: &Embeddings) -> Result<Encoded, EncodeError> {
+        others::encode_embeddings(self, call)
+    }
+
+    /// The vectors that a body holds, as numbers or packed.
+    ///
+    /// # Errors
+    ///
+    /// The body is not JSON, or holds no vectors.
+    pub fn decode_embeddings(self, body: &[u8]) -> Result<EmbeddingsAnswer, DecodeError> {
+        others::decode_embeddings(self, parsed(body)?)
+    }
+
+    /// The models that a body lists.
+    ///
+    /// # Errors
+    ///
+    /// The body is not JSON, or lists no models.
+    pub fn decode_models(self, body: &[u8]) -> Result<Models, DecodeError> {
+        others::decode_models(self, &parsed(body)?)
+    }
 }
 
 impl fmt::Display for Dialect {
@@ -207,14 +339,23 @@ fn is_version(segment: &str) -> bool {
 
 /// `models/NAME`, with what would end a path percent-encoded; tuned models and Vertex's have a folder of their own.
 fn gemini_model(model: &str) -> String {
-    let folder = match model.contains('/') {
-        true => "",
-        false => "models/",
+    let folders = [
+        "models/",
+        "tunedModels/",
+        "publishers/",
+        "projects/",
+        "endpoints/",
+    ];
+    let has_folder = folders.iter().any(|folder| model.starts_with(folder));
+    let mut path = if has_folder {
+        String::new()
+    } else {
+        "models/".to_owned()
     };
-    let mut path = folder.to_owned();
     for byte in model.bytes() {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' | b':' | b'@' => {
+            b'/' if has_folder => path.push('/'),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b':' | b'@' => {
                 path.push(char::from(byte));
             }
             _ => path.push_str(&format!("%{byte:02X}")),

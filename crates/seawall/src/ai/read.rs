@@ -77,6 +77,11 @@ impl<'a> At<'a> {
         self.value.as_object().ok_or_else(|| self.is_not("an object"))
     }
 
+    /// A count; 0 where it is none.
+    pub(super) fn count(&self) -> u64 {
+        self.value.as_u64().unwrap_or(0)
+    }
+
     /// That it is not what it should be.
     pub(super) fn is_not(&self, due: &'static str) -> DecodeError {
         DecodeError::Not {

@@ -36,6 +36,10 @@ impl Schema {
     pub fn value(&self) -> Value {
         serde_json::from_str(self.0.get()).unwrap_or_default()
     }
+
+    pub(super) fn raw(&self) -> &RawValue {
+        &self.0
+    }
 }
 
 impl From<Value> for Schema {

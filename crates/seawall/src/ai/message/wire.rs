@@ -98,7 +98,7 @@ fn part_value(part: &Part) -> Value {
 }
 
 /// An image as OpenAI's chats have it.
-pub(in crate::ai) fn image_value(image: &Image) -> Value {
+fn image_value(image: &Image) -> Value {
     let url = match &image.source {
         ImageSource::Url(url) => url.clone(),
         ImageSource::Base64 { media_type, data } => format!("data:{media_type};base64,{data}"),
@@ -161,7 +161,7 @@ pub(in crate::ai) fn said_parts(at: &At<'_>) -> Result<Vec<Part>, DecodeError> {
 }
 
 /// A content: a text, or parts.
-pub(in crate::ai) fn content(at: &At<'_>) -> Result<Vec<Part>, DecodeError> {
+fn content(at: &At<'_>) -> Result<Vec<Part>, DecodeError> {
     match at.value {
         Value::String(text) => Ok(vec![Part::Text(text.clone())]),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
