@@ -16,7 +16,7 @@
 //!     async fn call(&self, call: Call) -> Ended {
 //!         let answer = Answer { status: 200, request_id: None, body: call.body };
 //!         let (sent_for, outcome) = ("first", "answer");
-//!         let first = AttemptNote { sent_for, outcome, status: Some(200), resent: false, first_byte: None };
+//!         let first = AttemptNote { candidate: 0, sent_for, outcome, status: Some(200), resent: false, first_byte: None };
 //!         Ended {
 //!             result: Ok(answer),
 //!             attempts: vec![first],

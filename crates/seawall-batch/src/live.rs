@@ -8,7 +8,7 @@
 use crate::caller::{Answer, Call, Caller, Ended, Failure, Line, Reach, Stop, cause};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
-use seawall::upstream::{CallError, Upstream, UpstreamError};
+use seawall::upstream::{Attempts, CallError, Upstream, UpstreamError};
 use seawall_core::engine::Waits;
 use seawall_core::facts::BodyState;
 use seawall_core::outcome::{Cause, Usage};
@@ -221,9 +221,9 @@ fn joined(first: CallResult, second: CallResult) -> CallResult {
         usage: before,
         ..
     } = *first;
-    let join = |later: &mut Vec<_>, waited: &mut Vec<(&'static str, Duration)>, usage: &mut Usage| {
-        attempts.append(later);
-        std::mem::swap(&mut attempts, later);
+    let join = |later: &mut Attempts, waited: &mut Vec<(&'static str, Duration)>, usage: &mut Usage| {
+        attempts.extend(std::mem::take(later));
+        *later = attempts;
         waited.extend(waited_before);
         usage.tokens_in = usage.tokens_in.saturating_add(before.tokens_in);
         usage.tokens_out = usage.tokens_out.saturating_add(before.tokens_out);
@@ -291,7 +291,7 @@ fn unsendable(message: String) -> Ended {
 fn ended(result: CallResult, began: Instant, now: Instant) -> Ended {
     let (attempts, waited, usage, result) = match result {
         Ok(mut answer) => {
-            let attempts = std::mem::take(&mut answer.attempts);
+            let attempts = std::mem::take(&mut answer.attempts).into_vec();
             let waited = std::mem::take(&mut answer.waited);
             let (usage, fits) = (answer.usage, answer.status.is_success());
             let result = if fits {
@@ -302,7 +302,7 @@ fn ended(result: CallResult, began: Instant, now: Instant) -> Ended {
             (attempts, waited, usage, result)
         }
         Err(mut error) => {
-            let attempts = std::mem::take(&mut error.attempts);
+            let attempts = std::mem::take(&mut error.attempts).into_vec();
             let waited = std::mem::take(&mut error.waited);
             (attempts, waited, error.usage, Err(failed(*error)))
         }

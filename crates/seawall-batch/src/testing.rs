@@ -45,6 +45,7 @@ impl Drop for Dir {
 
 fn sent_first(outcome: &'static str) -> AttemptNote {
     AttemptNote {
+        candidate: 0,
         sent_for: "first",
         outcome,
         status: None,

@@ -200,6 +200,15 @@ impl CallPolicy {
         /// A second attempt beside a slow first one.
         hedge: Option<Hedge>,
     }
+
+    /// The same, with a route's own word on when its calls move on (rule K1).
+    #[must_use]
+    pub const fn routed(mut self, fallbacks: u32, tries: u32, patience: Duration) -> Self {
+        self.fallbacks = fallbacks;
+        self.tries = tries;
+        self.patience = patience;
+        self
+    }
 }
 
 /// Our own guess at when to come back (rules B1 to B4).

@@ -58,6 +58,7 @@ pub use attempt::{Attempted, Connected, Resend};
 pub use broken::{Broken, Head};
 pub use limits::AttemptLimits;
 pub(crate) use limits::{Late, within};
+pub(crate) use outgoing::is_secret;
 pub use outgoing::{Outgoing, RequestError, Secret};
 pub use transport::{
     DEFAULT_HEAD_BYTES_MAX, DEFAULT_HEADERS_MAX, DEFAULT_IDLE_FOR, DEFAULT_IDLE_PER_PLACE_MAX, Transport,

@@ -449,6 +449,11 @@ impl Leave<'_> {
         &self.limits
     }
 
+    /// The attempt has these limits instead, which its candidate's own policy gives it (rule K1).
+    pub const fn limit_to(&mut self, limits: Limits) {
+        self.limits = limits;
+    }
+
     /// From here on the server may have acted. Say so before the first byte of the request is written.
     pub const fn leaving(&mut self) {
         self.sent = Sent::Maybe;

@@ -53,7 +53,11 @@ mod gate;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod hub;
+#[cfg(feature = "http")]
+mod json;
 pub mod retry;
+#[cfg(feature = "http")]
+pub mod route;
 mod sync;
 #[cfg(feature = "http")]
 pub mod trial;
@@ -62,6 +66,8 @@ pub mod upstream;
 
 pub use gate::{Gate, GateBuilder};
 pub use retry::{Attempt, Classify, Failure, RetryError, retry, retry_with};
+#[cfg(feature = "http")]
+pub use route::Route;
 /// The engine: its policies, reasons and lengths of time are in this crate's signatures.
 pub use seawall_core;
 pub use seawall_core::policy::{Policy, PolicyError, Preset};

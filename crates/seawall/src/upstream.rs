@@ -5,6 +5,7 @@
 //! [`Upstream`], which keeps budget, breaker, limits and cool-down for all of them; clones are the same upstream.
 //! Its promises about load hold for one process.
 
+mod addressed;
 mod attempt;
 mod build;
 mod credential;
@@ -12,41 +13,44 @@ mod end;
 mod estimate;
 mod hold;
 mod keys;
+mod neighbours;
 mod refresh;
 mod send;
 mod state;
 mod usage;
 
+pub(crate) use addressed::OwnCredential;
 pub use build::{
     ANSWER_BYTES_MAX_DEFAULT, ANSWERS_BYTES_MAX_DEFAULT, AddressFault, KEYS_MAX_DEFAULT,
     REPLAY_BYTES_MAX_DEFAULT, UpstreamBuilder, UpstreamError,
 };
 pub use credential::Credential;
-pub use end::{Answer, AttemptNote, CallError, RefusedAnswer, UnknownWrite};
+pub use end::{Answer, AttemptNote, Attempts, CallError, RefusedAnswer, UnknownWrite};
+pub(crate) use send::{KeyOfCall, Made, Stop, Way, without_candidate};
 pub use state::{KeyState, KeysState, UpstreamState};
 
 use crate::body::RequestBody;
 use crate::http::{Outgoing, Resend, Transport, Versions};
 use crate::hub::Hub;
 use crate::retry::Rules;
+use build::Place;
 use bytes::Bytes;
 use credential::Badge;
 use estimate::Estimate;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use keys::{Door, Keys};
-use seawall_core::call::{Candidate, Spec};
+use neighbours::Neighbours;
+use seawall_core::call::Candidate;
 use seawall_core::classify::Override;
 use seawall_core::engine::GateLoad;
 use seawall_core::facts::Replay;
-use seawall_core::gate::{GateId, GateKey};
+use seawall_core::gate::GateId;
 use seawall_core::policy::{CallPolicy, Mode, Policy, PolicyError};
 use seawall_core::profile::{KEY_HEADER, Profile, Provider};
-use seawall_core::rng::Rng;
-use seawall_core::time::{Duration, Instant};
+use seawall_core::time::Duration;
 use seawall_core::trace::Event;
 use seawall_core::verdict::Endpoint;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// A server that calls go to, with the state that they share. Cheap to clone; clones are the same upstream.
@@ -67,7 +71,7 @@ pub struct Upstream {
 }
 
 struct Shared {
-    name: String,
+    name: Arc<str>,
     base: Base,
     provider: Option<Provider>,
     /// What calls begin with; the gate has its own part.
@@ -77,17 +81,41 @@ struct Shared {
     transport: Transport,
     versions: Versions,
     hub: Arc<Hub>,
+    /// What it shares with those beside it.
+    neighbours: Arc<Neighbours>,
+    place: Place,
     candidate: Candidate,
+    /// The quota that it shares with others, where it does.
+    quota: Option<GateId>,
     keys: Keys,
+    /// The gates of its models in routes.
+    models: Keys,
+    /// Where it takes idempotency keys, where that is not its provider's to say.
+    key_header: Option<HeaderName>,
     replay_bytes_max: usize,
     answer_bytes_max: usize,
     answers: Arc<hold::Holding>,
-    seed: u64,
-    keys_made: AtomicU64,
 }
 
-/// The key of an upstream's own gate; those of its keys follow.
-const BASE_KEY: GateKey = GateKey(0);
+impl Drop for Shared {
+    /// The engine may outlive it, for those that were beside it.
+    fn drop(&mut self) {
+        self.hub.with(|engine, now| {
+            for gate in self.keys.gates().into_iter().chain(self.models.gates()) {
+                engine.retire(now, gate);
+            }
+            engine.let_go(self.candidate.gate);
+            engine.retire(now, self.candidate.gate);
+            for above in self.place.above() {
+                self.neighbours.leave(engine, now, above, self.place.member);
+            }
+        });
+    }
+}
+
+/// The gate of a model in a route, held for as long as this is there.
+#[derive(Clone, Default)]
+pub(crate) struct ModelGate(Option<Door>);
 
 /// Where an upstream's paths begin.
 #[derive(Clone, Debug)]
@@ -180,6 +208,12 @@ impl Call {
         self
     }
 
+    /// As [`with_replay`](Self::with_replay), where the call does not say so itself.
+    pub(crate) fn with_replay_unless_said(mut self, replay: Option<Replay>) -> Self {
+        self.replay = self.replay.or(replay);
+        self
+    }
+
     /// Fewer retries than the policy's.
     #[must_use]
     pub const fn with_retries_max(mut self, retries: u32) -> Self {
@@ -198,8 +232,8 @@ impl fmt::Debug for Call {
     }
 }
 
-/// A call made ready: what every attempt sends, and what the engine is told.
-struct Prepared {
+/// A call made ready for one candidate: what every attempt there sends, and what the engine is told.
+pub(crate) struct Prepared {
     out: Outgoing,
     profile: &'static Profile,
     endpoint: Endpoint,
@@ -209,6 +243,8 @@ struct Prepared {
     resend: Resend,
     /// The body cannot be kept for a second send.
     once: bool,
+    deadline: Option<Duration>,
+    retries_max: Option<u32>,
 }
 
 impl Upstream {
@@ -225,12 +261,12 @@ impl Upstream {
         &self.shared.name
     }
 
-    /// Attempts that are in flight now, those of its keys included.
+    /// Attempts that are in flight now in its engine: those of its keys, and of upstreams beside it, included.
     pub fn attempts_out(&self) -> u64 {
         self.shared.hub.with(|engine, _| engine.permits_out())
     }
 
-    /// Calls that have begun and not ended, those of its keys included.
+    /// Calls that have begun and not ended in its engine: those of its keys, and of upstreams beside it, included.
     pub fn calls_alive(&self) -> usize {
         self.shared.hub.with(|engine, _| engine.calls_alive())
     }
@@ -267,7 +303,9 @@ impl Upstream {
     #[must_use]
     pub fn keyed(&self, key: &str) -> Self {
         let shared = Arc::clone(&self.shared);
-        let door = shared.keys.door(&shared.hub, shared.candidate.gate, key);
+        let base = shared.candidate.gate;
+        let quota = shared.quota.unwrap_or(base);
+        let door = shared.keys.door(&shared.neighbours, base, Some(quota), key);
         Self { shared, door }
     }
 
@@ -280,22 +318,23 @@ impl Upstream {
     /// # Errors
     /// [`PolicyError::GateGone`]: a keyed one that has no gate of its own.
     pub fn configure(&self, policy: &Policy) -> Result<(), PolicyError> {
-        let base = self.shared.candidate.gate;
-        let configure = |key, parents: &[_], quota| {
-            let configured = self
-                .shared
-                .hub
-                .with(|engine, now| engine.configure(now, key, &policy.gate, parents, quota));
-            configured.map(drop)
-        };
+        let shared = &*self.shared;
+        let base = shared.candidate.gate;
         match &self.door {
             Door::Base => {
-                configure(BASE_KEY, &[], None)?;
-                let calls = &self.shared.policy;
-                *calls.write().unwrap_or_else(PoisonError::into_inner) = policy.call;
+                shared.hub.with(|engine, now| {
+                    let neighbours = &shared.neighbours;
+                    let placed = shared.place.configure(neighbours, engine, now, &policy.gate);
+                    placed.map(drop)
+                })?;
+                *shared.policy.write().unwrap_or_else(PoisonError::into_inner) = policy.call;
                 Ok(())
             }
-            Door::Own(own) => configure(own.gate_key, &[base], Some(base)),
+            Door::Own(own) => shared.hub.with(|engine, now| {
+                let quota = shared.quota.unwrap_or(base);
+                let configured = engine.configure(now, own.gate_key, &policy.gate, &[base], Some(quota));
+                configured.map(drop)
+            }),
             Door::None(_) => Err(PolicyError::GateGone),
         }
     }
@@ -316,12 +355,14 @@ impl Upstream {
         Ok(())
     }
 
-    /// Sends nothing more, for good: attempts that are out may end, and calls that wait end with `draining`.
+    /// Sends nothing more, for good: attempts that are out may end, and calls that wait end with `draining`. Those
+    /// beside it neither.
     pub fn drain(&self) {
         self.shared.hub.with(|engine, now| engine.drain_calls(now));
     }
 
-    /// What happened since the last time this was asked, in order; only of an upstream that was built to record.
+    /// What happened in its engine since the last time this was asked, in order; only of an upstream that was built to
+    /// record.
     pub fn events(&self) -> Vec<Event> {
         self.shared.hub.drain()
     }
@@ -337,12 +378,13 @@ impl Upstream {
         Rules::shared(&self.shared.hub, candidate, &self.call_policy())
     }
 
-    fn prepare(&self, call: &Call, url: Uri) -> Prepared {
+    /// Makes the call ready for this upstream. `key_of_call` is what all its candidates have in common.
+    pub(crate) fn prepare(&self, call: Call, key_of_call: &KeyOfCall) -> Made {
         let shared = &*self.shared;
-        let path = url.path().to_owned();
+        let url = shared.base.join(&call.path)?;
         let provider = shared
             .provider
-            .unwrap_or_else(|| Provider::inferred(url.host(), &path));
+            .unwrap_or_else(|| Provider::inferred(url.host(), url.path()));
         let profile = provider.profile();
         let method = call.method.as_str();
         let body = match call.method {
@@ -350,40 +392,50 @@ impl Upstream {
             _ => RequestBody::default(),
         };
         let mut facts = body.facts;
-        let mut headers = call.headers.clone();
-        let named = headers.get(KEY_HEADER).cloned();
-        let makes_one = profile.honours_keys() && call.method == Method::POST;
-        let key = call
-            .key
-            .clone()
-            .or(named)
-            .or_else(|| makes_one.then(|| self.make_key()));
+        let mut headers = call.headers;
+        let key_header = match &shared.key_header {
+            Some(header) => header.clone(),
+            None => HeaderName::from_static(KEY_HEADER),
+        };
+        let is_honoured = profile.honours_keys() || shared.key_header.is_some();
+        let given = call.key.or_else(|| headers.get(&key_header).cloned());
+        let key = match given {
+            Some(given) => Some(key_of_call.get_or_init(|| given).clone()),
+            None if is_honoured && call.method == Method::POST => {
+                let made = || shared.neighbours.idempotency_key();
+                Some(key_of_call.get_or_init(made).clone())
+            }
+            None => None,
+        };
         if let Some(key) = &key {
-            headers.insert(HeaderName::from_static(KEY_HEADER), key.clone());
+            headers.insert(key_header, key.clone());
             facts.key = true;
         }
         if let Badge::Lasting(Some((name, secret))) = &shared.badge {
             headers.insert(name.clone(), secret.to_value());
         }
-        let replay = call
-            .replay
-            .unwrap_or_else(|| profile.replay_of(method, &path, facts));
+        let replay = call.replay.unwrap_or_else(|| {
+            match profile.replay_of(method, url.path(), facts) {
+                // The user's word on this upstream stands before what its provider documents.
+                Replay::Unsafe if facts.key && shared.key_header.is_some() => Replay::Keyed,
+                replay => replay,
+            }
+        });
         let once = call.body.len() > shared.replay_bytes_max;
         let resend = match replay {
             Replay::Idempotent | Replay::Keyed | Replay::Declared if !once => Resend::StaleOnce,
             Replay::Idempotent | Replay::Keyed | Replay::Declared | Replay::Unsafe => Resend::Never,
         };
-        let endpoint = profile.endpoint(method, &path, facts);
-        let estimate = Estimate::of(endpoint, &path, &body);
-        let out = Outgoing {
-            method: call.method.clone(),
-            url,
-            headers,
-            body: call.body.clone(),
-            versions: shared.versions,
-        };
-        Prepared {
-            out,
+        let endpoint = profile.endpoint(method, url.path(), facts);
+        let estimate = Estimate::of(endpoint, url.path(), &body);
+        Ok(Prepared {
+            out: Outgoing {
+                method: call.method,
+                url,
+                headers,
+                body: call.body,
+                versions: shared.versions,
+            },
             profile,
             endpoint,
             estimate,
@@ -391,27 +443,67 @@ impl Upstream {
             key,
             resend,
             once,
+            deadline: call.deadline,
+            retries_max: call.retries_max,
+        })
+    }
+
+    /// Whether the other is this upstream, keyed or not.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
+    /// Whether calls of the other come to the same gate.
+    pub(crate) fn is_same_door(&self, other: &Self) -> bool {
+        self.is_same(other) && self.gate() == other.gate()
+    }
+
+    /// Whether a call may move from one to the other.
+    pub(crate) fn is_beside(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared.neighbours, &other.shared.neighbours)
+    }
+
+    /// Whether its calls have a credential that is not their caller's.
+    pub(crate) fn has_credential(&self) -> bool {
+        match &self.shared.badge {
+            Badge::Lasting(secret) => secret.is_some(),
+            Badge::Ending(_, _) => true,
         }
     }
 
-    /// A key for one call, before its first attempt (rule E3): a UUID of version 7.
-    fn make_key(&self) -> HeaderValue {
+    /// The gate of one of its models: below its own, with a cool-down and a quota of its own where the upstream shares
+    /// none. Where no gate is left, and behind a key, it is the upstream's, or the key's.
+    pub(crate) fn gate_of_model(&self, model: &str) -> ModelGate {
         let shared = &*self.shared;
-        let stream = shared.keys_made.fetch_add(1, Ordering::Relaxed);
-        // Streams of calls count up from the first; those of keys count down from the last.
-        let mut rng = Rng::new(shared.seed, u64::MAX - stream);
-        let mut random = [0; 10];
-        for (place, byte) in random.iter_mut().zip(
-            rng.next_u64()
-                .to_le_bytes()
-                .into_iter()
-                .chain(rng.next_u64().to_le_bytes()),
-        ) {
-            *place = byte;
+        match &self.door {
+            Door::Base => {
+                let base = shared.candidate.gate;
+                let door = shared.models.door(&shared.neighbours, base, shared.quota, model);
+                ModelGate(Some(door))
+            }
+            Door::Own(_) | Door::None(_) => ModelGate::default(),
         }
-        let unix_ms = u64::try_from(shared.hub.clock().wall().unix_ms).unwrap_or(0);
-        let key = uuid::Builder::from_unix_timestamp_millis(unix_ms, &random).into_uuid();
-        HeaderValue::from_str(&key.to_string()).expect("a UUID is a header value")
+    }
+
+    /// The upstream as a candidate of a route's call that begins now.
+    pub(crate) fn candidate_at(&self, gate: &ModelGate) -> Candidate {
+        let shared = &*self.shared;
+        let mut candidate = self.candidate();
+        if let Some(gate) = gate.0.as_ref().and_then(Door::gate) {
+            candidate.gate = gate;
+        }
+        let provider = shared
+            .provider
+            .unwrap_or_else(|| Provider::inferred(Some(shared.base.authority.host()), &shared.base.path));
+        // Whoever names the store behind it says that there is one.
+        candidate.honours_keys =
+            shared.key_header.is_some() || shared.place.dedup.is_some() || provider.profile().honours_keys();
+        candidate
+    }
+
+    /// Its name, to be kept.
+    pub(crate) fn shared_name(&self) -> Arc<str> {
+        Arc::clone(&self.shared.name)
     }
 
     /// The gate that its calls come to first.
@@ -430,31 +522,9 @@ impl Upstream {
     }
 
     /// The policy that a call keeps which begins now.
-    fn call_policy(&self) -> CallPolicy {
+    pub(crate) fn call_policy(&self) -> CallPolicy {
         let policy = &self.shared.policy;
         *policy.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn spec<'s>(
-        policy: &'s CallPolicy,
-        call: &Call,
-        prepared: &Prepared,
-        route: &'s [Candidate],
-        now: Instant,
-    ) -> Spec<'s> {
-        let deadline = call
-            .deadline
-            .unwrap_or_else(|| policy.deadline_for(prepared.endpoint));
-        Spec {
-            retries_max: call.retries_max,
-            deadline: now.after(deadline),
-            endpoint: prepared.endpoint,
-            tokens_in: prepared.estimate.tokens_in,
-            tokens_out: prepared.estimate.tokens_out,
-            tokens_guessed: prepared.estimate.tokens_guessed,
-            once: prepared.once,
-            ..Spec::new(now, route, policy, prepared.replay)
-        }
     }
 }
 

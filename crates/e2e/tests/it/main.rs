@@ -10,6 +10,7 @@ mod mocked;
 mod mocked_tls;
 mod providers;
 mod renewed;
+mod routes;
 mod server;
 mod stage;
 mod true_limits;

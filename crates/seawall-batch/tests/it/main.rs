@@ -29,6 +29,7 @@ impl Caller for Echo {
                 body: Bytes::from(format!("{{\"to\":\"{}\"}}", call.id)),
             }),
             attempts: vec![AttemptNote {
+                candidate: 0,
                 sent_for: "first",
                 outcome: "answer",
                 status: Some(200),

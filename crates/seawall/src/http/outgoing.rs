@@ -431,6 +431,11 @@ impl fmt::Debug for ShownUrl<'_> {
     }
 }
 
+/// Whether a header holds a credential.
+pub(crate) fn is_secret(name: &HeaderName, value: &HeaderValue) -> bool {
+    value.is_sensitive() || SECRET_HEADERS.contains(&name.as_str())
+}
+
 /// Headers whose secret values are not printed.
 pub(super) struct ShownHeaders<'a>(pub(super) &'a HeaderMap);
 
@@ -438,7 +443,7 @@ impl fmt::Debug for ShownHeaders<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut map = f.debug_map();
         for (name, value) in self.0 {
-            if value.is_sensitive() || SECRET_HEADERS.contains(&name.as_str()) {
+            if is_secret(name, value) {
                 map.entry(&name.as_str(), &format_args!("***"));
             } else {
                 map.entry(&name.as_str(), value);

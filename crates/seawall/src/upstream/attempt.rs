@@ -57,6 +57,7 @@ pub(super) async fn attempt<'h>(
         }
     };
     let note = AttemptNote {
+        candidate: leave.candidate(),
         sent_for,
         outcome: judged.report.outcome.name(),
         status: judged.heard.as_ref().map(|heard| heard.status.as_u16()),

@@ -1,7 +1,8 @@
 use super::credential::{Badge, Credential};
 use super::hold::Holding;
 use super::keys::{Door, Keys};
-use super::{BASE_KEY, Base, Shared, Upstream};
+use super::neighbours::{Above, Neighbours};
+use super::{Base, Shared, Upstream};
 use crate::chance::entropy;
 use crate::clock::{Clock, TokioClock};
 use crate::http::{Transport, TransportError, Versions};
@@ -10,11 +11,11 @@ use http::{HeaderName, Uri};
 use seawall_core::call::Candidate;
 use seawall_core::classify::Override;
 use seawall_core::engine::Engine;
-use seawall_core::latch::CredentialId;
+use seawall_core::gate::{GateId, GateKey};
 use seawall_core::policy::{GatePolicy, Policy, PolicyBuilder, PolicyError, Preset};
 use seawall_core::profile::Provider;
+use seawall_core::time::Instant;
 use seawall_core::trace::Recording;
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, RwLock};
 
 /// Largest body that is kept for a second send: 64 MiB, above any prompt and any upload that is worth repeating.
@@ -27,6 +28,8 @@ pub const ANSWERS_BYTES_MAX_DEFAULT: u64 = 1 << 30;
 
 /// Gates of keys that there are at the most: 1 024, at most a KiB each.
 pub const KEYS_MAX_DEFAULT: usize = 1_024;
+/// Gates of models that there are at the most: 256, above what any upstream has.
+const MODELS_MAX: usize = 256;
 
 /// Describes an [`Upstream`].
 #[derive(Debug)]
@@ -42,7 +45,12 @@ pub struct UpstreamBuilder {
     versions: Versions,
     clock: Option<Arc<dyn Clock>>,
     seed: Option<u64>,
-    recording: Recording,
+    recording: Option<Recording>,
+    beside: Option<Upstream>,
+    quota: Option<Arc<str>>,
+    parent: Option<Arc<str>>,
+    dedup: Option<Arc<str>>,
+    key_header: Option<HeaderName>,
     replay_bytes_max: usize,
     answer_bytes_max: usize,
     answers_bytes_max: u64,
@@ -63,6 +71,14 @@ pub enum UpstreamError {
     /// The transport cannot be built.
     #[error(transparent)]
     Transport(#[from] TransportError),
+    /// It is to be built beside another one, and has a setting that holds for the whole engine.
+    #[error(
+        "the {setting} is the engine's: give it to the upstream that was built first, and none to one beside it"
+    )]
+    EnginesOwn {
+        /// The setting.
+        setting: &'static str,
+    },
 }
 
 /// What is wrong with an upstream's address.
@@ -103,7 +119,12 @@ impl UpstreamBuilder {
             versions: Versions::default(),
             clock: None,
             seed: None,
-            recording: Recording::Off,
+            recording: None,
+            beside: None,
+            quota: None,
+            parent: None,
+            dedup: None,
+            key_header: None,
             replay_bytes_max: REPLAY_BYTES_MAX_DEFAULT,
             answer_bytes_max: ANSWER_BYTES_MAX_DEFAULT,
             answers_bytes_max: ANSWERS_BYTES_MAX_DEFAULT,
@@ -177,7 +198,62 @@ impl UpstreamBuilder {
 
     /// Whether [`Upstream::events`] has anything to say; off unless it is given.
     pub const fn recording(mut self, recording: Recording) -> Self {
-        self.recording = recording;
+        self.recording = Some(recording);
+        self
+    }
+
+    /// In the same engine as `other`, so that one call may move between the two, by a
+    /// [`Route`](crate::route::Route): for upstreams that stand in for each other. Each keeps its own gate, policy,
+    /// credential and keys.
+    ///
+    /// Clock, seed and recording are the engine's, and so are those of `other`; the connections are `other`'s, too,
+    /// unless [`transport`](Self::transport) is given. [`drain`](Upstream::drain) and
+    /// [`events`](Upstream::events) are about all that are beside each other. An upstream that is dropped leaves the
+    /// others as they are.
+    ///
+    /// ```
+    /// # fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// use seawall::{Route, Upstream};
+    ///
+    /// let main = Upstream::builder("https://api.example.com/v1")?.build()?;
+    /// let spare = Upstream::builder("https://spare.example.com/v1")?.beside(&main).build()?;
+    /// let route = Route::builder().to(&main).to(&spare).build()?;
+    /// # Ok(()) }
+    /// # example().unwrap();
+    /// ```
+    pub fn beside(mut self, other: &Upstream) -> Self {
+        self.beside = Some(other.clone());
+        self
+    }
+
+    /// The quota that it draws on, by a name that others beside it share: one account is one quota. What a server says of
+    /// limits and cool-downs to one of them holds for all, and so does the tightest of what their policies say of
+    /// limits; a call that was throttled does not move on inside it (rule K3). Its own unless it is given: then each of
+    /// its models in a [`Route`](crate::route::Route) has a quota of its own.
+    pub fn quota(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.quota = Some(name.into());
+        self
+    }
+
+    /// A budget above several upstreams, by a name that others beside it share: extras of all of them together stay
+    /// within the tightest of what their policies say of budgets (rule G7). None unless it is given.
+    pub fn parent(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.parent = Some(name.into());
+        self
+    }
+
+    /// The store of idempotency keys behind it, by a name that others beside it share: within one store, a write with a
+    /// key may move from one upstream to the other after an attempt that may have acted (rule E4). Its own unless it is
+    /// given.
+    pub fn dedup(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.dedup = Some(name.into());
+        self
+    }
+
+    /// It honours idempotency keys in this header: each POST is given one (rule E3), whoever's dialect it speaks. As
+    /// its provider documents unless it is given.
+    pub fn idempotency(mut self, header: HeaderName) -> Self {
+        self.key_header = Some(header);
         self
     }
 
@@ -230,28 +306,32 @@ impl UpstreamBuilder {
     /// A gate's policy that cannot be, or a transport that cannot be built.
     pub fn build(self) -> Result<Upstream, UpstreamError> {
         let keys = Keys::new(self.keys_max, self.policy_of_keys()?);
-        let seed = self.seed.unwrap_or_else(entropy);
-        let clock = self.clock.unwrap_or_else(|| Arc::new(TokioClock::new()));
-        let transport = match self.transport {
-            Some(transport) => transport,
-            None => Transport::builder()
-                .clock(Arc::clone(&clock))
-                .seed(seed)
-                .build()?,
+        let (neighbours, transport) = self.neighbours()?;
+        let hub = Arc::clone(&neighbours.hub);
+        let member = neighbours.member();
+        let place = Place {
+            member,
+            gate_key: neighbours.gate_key(),
+            parent: self.parent,
+            quota: self.quota,
+            dedup: self.dedup,
         };
-        let mut engine = Engine::new(seed, self.recording);
-        let gate = engine.configure(clock.now(), BASE_KEY, &self.policy.gate, &[], None)?;
-        engine.hold(gate)?;
-        let mut candidate = Candidate::at(gate);
+        let placed = hub.with(|engine, now| {
+            let placed = place.configure(&neighbours, engine, now, &self.policy.gate)?;
+            engine.hold(placed.gate)?;
+            Ok::<_, PolicyError>(placed)
+        })?;
+        let mut candidate = Candidate::at(placed.gate);
         if self.credential.is_some() {
-            candidate.credential = (CredentialId(1), 1);
+            candidate.credential = (Neighbours::credential(member), 1);
         }
+        candidate.dedup = neighbours.domain(member, place.dedup.as_ref());
         let badge = match self.credential {
-            Some((header, credential)) => credential.at(header, &clock),
+            Some((header, credential)) => credential.at(header, hub.clock()),
             None => Badge::Lasting(None),
         };
         let shared = Shared {
-            name: self.name,
+            name: self.name.into(),
             base: self.base,
             provider: self.provider,
             policy: RwLock::new(self.policy.call),
@@ -259,19 +339,93 @@ impl UpstreamBuilder {
             badge,
             transport,
             versions: self.versions,
-            hub: Hub::new(engine, clock),
+            hub,
+            neighbours,
+            place,
             candidate,
+            quota: placed.quota,
             keys,
+            models: Keys::new(MODELS_MAX, GatePolicy::UNBOUNDED),
+            key_header: self.key_header,
             replay_bytes_max: self.replay_bytes_max,
             answer_bytes_max: self.answer_bytes_max,
             answers: Arc::new(Holding::new(self.answers_bytes_max)),
-            seed,
-            keys_made: AtomicU64::new(0),
         };
         Ok(Upstream {
             shared: Arc::new(shared),
             door: Door::Base,
         })
+    }
+
+    /// The engine that it lives in, and its connections.
+    fn neighbours(&self) -> Result<(Arc<Neighbours>, Transport), UpstreamError> {
+        if let Some(other) = &self.beside {
+            for (setting, is_given) in [
+                ("clock", self.clock.is_some()),
+                ("seed", self.seed.is_some()),
+                ("recording", self.recording.is_some()),
+            ] {
+                if is_given {
+                    return Err(UpstreamError::EnginesOwn { setting });
+                }
+            }
+            let transport = self.transport.as_ref().unwrap_or(&other.shared.transport);
+            return Ok((Arc::clone(&other.shared.neighbours), transport.clone()));
+        }
+        let seed = self.seed.unwrap_or_else(entropy);
+        let clock = self.clock.clone().unwrap_or_else(|| Arc::new(TokioClock::new()));
+        let transport = match &self.transport {
+            Some(transport) => transport.clone(),
+            None => Transport::builder()
+                .clock(Arc::clone(&clock))
+                .seed(seed)
+                .build()?,
+        };
+        let engine = Engine::new(seed, self.recording.unwrap_or(Recording::Off));
+        let hub = Hub::new(engine, clock);
+        Ok((Arc::new(Neighbours::new(hub, seed)), transport))
+    }
+}
+
+/// Where an upstream stands in its engine.
+pub(super) struct Place {
+    pub(super) member: u32,
+    pub(super) gate_key: GateKey,
+    pub(super) parent: Option<Arc<str>>,
+    pub(super) quota: Option<Arc<str>>,
+    pub(super) dedup: Option<Arc<str>>,
+}
+
+/// The gates of an upstream that was placed.
+pub(super) struct Placed {
+    pub(super) gate: GateId,
+    /// The quota that it shares, where it shares one.
+    pub(super) quota: Option<GateId>,
+}
+
+impl Place {
+    /// Makes the upstream's gate, or gives it another policy, and tells the gates above.
+    pub(super) fn configure(
+        &self,
+        neighbours: &Neighbours,
+        engine: &mut Engine,
+        now: Instant,
+        policy: &GatePolicy,
+    ) -> Result<Placed, PolicyError> {
+        let mut enter = |above, name: Option<&Arc<str>>| {
+            name.map(|name| neighbours.enter(engine, now, (above, name), self.member, policy))
+                .transpose()
+        };
+        let parent = enter(Above::Parent, self.parent.as_ref())?;
+        let quota = enter(Above::Quota, self.quota.as_ref())?;
+        let gate = engine.configure(now, self.gate_key, policy, parent.as_slice(), quota)?;
+        Ok(Placed { gate, quota })
+    }
+
+    /// The names of the gates above.
+    pub(super) fn above(&self) -> impl Iterator<Item = (Above, &Arc<str>)> {
+        let parent = self.parent.iter().map(|name| (Above::Parent, name));
+        parent.chain(self.quota.iter().map(|name| (Above::Quota, name)))
     }
 }
 

@@ -6,10 +6,16 @@ use seawall_core::outcome::{Cause, Usage};
 use seawall_core::reason::Reason;
 use seawall_core::time::Duration;
 use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
 
 /// The answer of a call.
 #[derive(Clone)]
 pub struct Answer {
+    /// The name of the upstream that answered.
+    pub upstream: Arc<str>,
+    /// The model that answered, where the candidate of a [`Route`](crate::route::Route) named one.
+    pub model: Option<Arc<str>>,
     /// The status.
     pub status: StatusCode,
     /// The headers.
@@ -17,7 +23,7 @@ pub struct Answer {
     /// The body, whole.
     pub body: Bytes,
     /// Every attempt that the call made, in the order in which they ended.
-    pub attempts: Vec<AttemptNote>,
+    pub attempts: Attempts,
     /// What was waited for, and how long.
     pub waited: Vec<(&'static str, Duration)>,
     /// Tokens over all attempts, as far as the server said.
@@ -27,6 +33,8 @@ pub struct Answer {
 impl fmt::Debug for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Answer")
+            .field("upstream", &self.upstream)
+            .field("model", &self.model)
             .field("status", &self.status)
             .field("body_bytes", &self.body.len())
             .field("attempts", &self.attempts)
@@ -37,6 +45,8 @@ impl fmt::Debug for Answer {
 /// One attempt of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AttemptNote {
+    /// Where it was sent: the candidate's place in its route as that was written, from 0.
+    pub candidate: usize,
     /// Why it was sent, as a reason code: `first`, `retry`, `probe`, `hedge`, `fallback`.
     pub sent_for: &'static str,
     /// What it met, as an outcome's name.
@@ -49,9 +59,109 @@ pub struct AttemptNote {
     pub first_byte: Option<Duration>,
 }
 
+/// The attempts of one call, as a slice of [`AttemptNote`]s. Nearly every call has one, and that one needs no memory of
+/// its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attempts(Notes);
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Notes {
+    #[default]
+    None,
+    One([AttemptNote; 1]),
+    Several(Vec<AttemptNote>),
+}
+
+impl Attempts {
+    /// Adds one at the end.
+    pub fn push(&mut self, note: AttemptNote) {
+        self.0 = match std::mem::take(&mut self.0) {
+            Notes::None => Notes::One([note]),
+            Notes::One([first]) => Notes::Several(vec![first, note]),
+            Notes::Several(mut notes) => {
+                notes.push(note);
+                Notes::Several(notes)
+            }
+        };
+    }
+
+    /// Them, in memory of their own.
+    pub fn into_vec(self) -> Vec<AttemptNote> {
+        match self.0 {
+            Notes::None => Vec::new(),
+            Notes::One(one) => one.to_vec(),
+            Notes::Several(notes) => notes,
+        }
+    }
+
+    /// Each note, to be changed.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut AttemptNote> {
+        let notes: &mut [AttemptNote] = match &mut self.0 {
+            Notes::None => &mut [],
+            Notes::One(one) => one,
+            Notes::Several(notes) => notes,
+        };
+        notes.iter_mut()
+    }
+}
+
+impl Deref for Attempts {
+    type Target = [AttemptNote];
+
+    fn deref(&self) -> &[AttemptNote] {
+        match &self.0 {
+            Notes::None => &[],
+            Notes::One(one) => one,
+            Notes::Several(notes) => notes,
+        }
+    }
+}
+
+impl From<Vec<AttemptNote>> for Attempts {
+    fn from(notes: Vec<AttemptNote>) -> Self {
+        notes.into_iter().collect()
+    }
+}
+
+impl FromIterator<AttemptNote> for Attempts {
+    fn from_iter<I: IntoIterator<Item = AttemptNote>>(notes: I) -> Self {
+        let mut attempts = Self::default();
+        attempts.extend(notes);
+        attempts
+    }
+}
+
+impl Extend<AttemptNote> for Attempts {
+    fn extend<I: IntoIterator<Item = AttemptNote>>(&mut self, notes: I) {
+        notes.into_iter().for_each(|note| self.push(note));
+    }
+}
+
+impl IntoIterator for Attempts {
+    type Item = AttemptNote;
+    type IntoIter = std::vec::IntoIter<AttemptNote>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.into_vec().into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Attempts {
+    type Item = &'a AttemptNote;
+    type IntoIter = std::slice::Iter<'a, AttemptNote>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
 /// A call that has no good answer, and why.
 #[derive(Clone)]
 pub struct CallError {
+    /// The name of the upstream of the last attempt; where none was sent, of the first candidate.
+    pub upstream: Arc<str>,
+    /// The model of that attempt, where its candidate named one.
+    pub model: Option<Arc<str>>,
     /// Why the call ended.
     pub reason: Reason,
     /// What broke in the last attempt, where something did.
@@ -61,7 +171,7 @@ pub struct CallError {
     /// The last real answer that any attempt got: its error, unchanged. Its body is as much as came.
     pub answer: Option<Box<RefusedAnswer>>,
     /// Every attempt that the call made, in the order in which they ended.
-    pub attempts: Vec<AttemptNote>,
+    pub attempts: Attempts,
     /// What was waited for, and how long.
     pub waited: Vec<(&'static str, Duration)>,
     /// Tokens over all attempts, as far as the server said.
@@ -123,6 +233,8 @@ impl fmt::Display for CallError {
 impl fmt::Debug for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CallError")
+            .field("upstream", &self.upstream)
+            .field("model", &self.model)
             .field("reason", &self.reason)
             .field("cause", &self.cause)
             .field("detail", &self.detail)

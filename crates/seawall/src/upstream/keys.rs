@@ -7,6 +7,7 @@
 //!
 //! What it does not cover: the length of keys, which are the caller's own.
 
+use super::neighbours::Neighbours;
 use crate::hub::Hub;
 use seawall_core::engine::Engine;
 use seawall_core::gate::{GateId, GateKey};
@@ -60,8 +61,6 @@ pub(super) struct Keys {
 #[derive(Default)]
 struct State {
     places: BTreeMap<Arc<str>, Place>,
-    /// Gates made so far: their numbers follow that of the upstream's own.
-    made: u64,
     without: u64,
 }
 
@@ -97,8 +96,16 @@ impl Keys {
         }
     }
 
-    /// The door of `key`, below the gate `base`.
-    pub(super) fn door(&self, hub: &Arc<Hub>, base: GateId, key: &str) -> Door {
+    /// The door of `key`, below the gate `base`. The cool-down and what the server tells are kept by `quota`, or by the
+    /// key's own gate.
+    pub(super) fn door(
+        &self,
+        neighbours: &Neighbours,
+        base: GateId,
+        quota: Option<GateId>,
+        key: &str,
+    ) -> Door {
+        let hub = &neighbours.hub;
         // Under the engine's lock, so that wakers are called once both locks are open. Nothing here drops an `Own`,
         // which asks for that lock.
         hub.with(|engine, now| {
@@ -108,7 +115,9 @@ impl Keys {
                 return Door::Own(own);
             }
             let known = known.map(|place| (place.gate, place.gate_key));
-            let Some((gate, gate_key)) = self.gate(engine, now, &mut state, known, base) else {
+            let fresh = || neighbours.gate_key();
+            let Some((gate, gate_key)) = self.gate(engine, now, &mut state, known, (base, quota), fresh)
+            else {
                 state.without = state.without.saturating_add(1);
                 return Door::None(Arc::from(key));
             };
@@ -136,7 +145,8 @@ impl Keys {
         now: Instant,
         state: &mut State,
         known: Option<(GateId, GateKey)>,
-        base: GateId,
+        (base, quota): (GateId, Option<GateId>),
+        fresh: impl FnOnce() -> GateKey,
     ) -> Option<(GateId, GateKey)> {
         if let Some((gate, _)) = known
             && engine.hold(gate).is_ok()
@@ -144,9 +154,10 @@ impl Keys {
             return known;
         }
         if state.places.len() >= self.max {
-            // Several at once: to find which keys have lost theirs takes a look at every key. The upstream's own gate
-            // counts too, and is held.
-            if engine.sweep(now, self.max - self.max / 8) > 0 {
+            // Several at once: to find which keys have lost theirs takes a look at every key. Gates that are no key's
+            // count too, and are held.
+            let others = engine.gates_alive().saturating_sub(state.places.len() + 1);
+            if engine.sweep(now, others + self.max - self.max / 8) > 0 {
                 let is_there = |place: &Place| engine.state(now, place.gate).is_some();
                 state.places.retain(|_, place| is_there(place));
             }
@@ -154,12 +165,16 @@ impl Keys {
                 return None;
             }
         }
-        state.made += 1;
-        let gate_key = GateKey(state.made);
-        let made = engine.configure(now, gate_key, &self.policy, &[base], Some(base));
-        let gate = made.expect("an upstream holds its own gate, and two gates are no long chain");
+        let gate_key = fresh();
+        let made = engine.configure(now, gate_key, &self.policy, &[base], quota);
+        let gate = made.expect("an upstream holds its own gate, and leaves room for one below it");
         engine.hold(gate).expect("a gate that was just made is there");
         Some((gate, gate_key))
+    }
+
+    /// The gates that there are, for when their upstream goes.
+    pub(super) fn gates(&self) -> Vec<GateId> {
+        self.lock().places.values().map(|place| place.gate).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -77,7 +77,7 @@ impl Upstream {
             Door::None(key) => (Some(key), false),
         };
         UpstreamState {
-            name: shared.name.clone(),
+            name: shared.name.to_string(),
             key: key.map(|key| KeyState {
                 key: key.to_string(),
                 has_gate,
