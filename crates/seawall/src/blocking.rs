@@ -17,7 +17,7 @@ mod call;
 #[cfg(feature = "http")]
 mod upstream;
 
-pub use call::{retry, retry_with};
+pub use call::{Retryable, retry, retry_with};
 #[cfg(feature = "http")]
 pub use upstream::Upstream;
 

@@ -65,7 +65,7 @@ pub mod trial;
 pub mod upstream;
 
 pub use gate::{Gate, GateBuilder};
-pub use retry::{Attempt, Classify, Failure, RetryError, retry, retry_with};
+pub use retry::{Attempt, Classify, Failure, Held, RetryError, Retryable, retry, retry_with};
 #[cfg(feature = "http")]
 pub use route::Route;
 /// The engine: its policies, reasons and lengths of time are in this crate's signatures.

@@ -7,10 +7,10 @@
 //! ([`Classify`]), or the caller does ([`when`](Retry::when), [`classify`](Retry::classify)); without either it does
 //! not compile.
 //!
-//! Under a [`Policy`] alone a call is **on its own**: it has the policy's retries, backoff, hints, limits of time and
+//! Under a [`Policy`](seawall_core::policy::Policy) alone a call is **on its own**: it has the policy's retries, backoff, hints, limits of time and
 //! deadline. It shares nothing with other calls, so it has **no budget, no breaker and no limit**, whatever the policy
 //! says of them: in an outage a thousand such calls make a thousand times the retries. What shares is a
-//! [`Gate`], or an [`Upstream`](crate::Upstream): give that instead of the policy.
+//! [`Gate`](crate::Gate), or an [`Upstream`](crate::Upstream): give that instead of the policy.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -31,38 +31,44 @@
 
 mod attempts;
 mod classify;
+mod compose;
 mod desk;
 mod error;
 mod flights;
+mod held;
+mod key;
+mod notice;
+mod promise;
+mod rules;
 mod run;
+mod sieve;
+mod values;
 
-pub use attempts::{Attempt, Attempts, Awaited, Blocking, BlockingWith, Each, EachWith};
-pub use classify::{ByFailure, ByType, Classifier, Classify, Failure, When};
+pub use attempts::{Attempt, Attempts, Awaited, Blocked, Blocking, BlockingWith, Each, EachWith};
+pub use classify::{ByType, Classifier, Classify, Failure};
+pub use compose::{CausedBy, Chain, Hint, Hinted, Hints, Only, Or, Within, caused_by};
 pub use error::{BoxedError, RetryError};
+pub use held::{Held, Hold};
+pub use key::Key;
+pub use notice::{Hear, Heard, Notice, Unheard};
+pub use rules::{Alone, Rules};
 pub(crate) use run::Timers;
+pub use sieve::{By, Every, If, Sieve, Unhinted};
+pub use values::{Classified, Kept, Rejected, Unmet, Values};
 
-use crate::chance::entropy;
-use crate::clock::Clock;
-use crate::gate::Gate;
-use crate::hub::Hub;
 use flights::Flights;
 use pin_project_lite::pin_project;
+use promise::Promise;
 use run::{Hand, Stage};
-use seawall_core::call::{Candidate, Spec};
 use seawall_core::facts::Replay;
-use seawall_core::policy::{CallPolicy, Policy};
-use seawall_core::reason::Reason;
-use seawall_core::time::{Duration, Instant};
-use seawall_core::trace::Recording;
-use seawall_core::verdict::Endpoint;
+use seawall_core::time::Duration;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// Makes a call of `make`: it is called for each attempt, and what it makes is awaited.
 ///
-/// `rules` is a [`&Policy`](Policy) for a call on its own, or a [`&Gate`](Gate) or [`&Upstream`](crate::Upstream) whose
+/// `rules` is a [`&Policy`](seawall_core::policy::Policy) for a call on its own, or a [`&Gate`](crate::Gate) or [`&Upstream`](crate::Upstream) whose
 /// budget, breaker, limits and cool-down it shares. Nothing happens before the call is awaited; dropping it at any
 /// point drops the attempt that is out and gives back what it held.
 ///
@@ -115,13 +121,53 @@ where
     Retry::new(EachWith(make), rules.into())
 }
 
+/// Functions and closures that make futures, as calls: `fetch.retry(&policy)` is [`retry(fetch, &policy)`](retry()).
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use seawall::{Policy, Preset, Retryable as _};
+/// # async fn fetch() -> std::io::Result<u32> { Ok(7) }
+///
+/// let policy = Policy::preset(Preset::Interactive);
+/// let answer = fetch.retry(&policy).await?;
+/// # assert_eq!(answer, 7);
+/// # Ok(()) }
+/// ```
+pub trait Retryable: Sized {
+    /// Makes a call of it. See [`retry`](retry()).
+    fn retry<'a>(self, rules: impl Into<Rules<'a>>) -> Retry<'a, Each<Self>>
+    where
+        Each<Self>: Attempts;
+}
+
+impl<F, Fut, T, E> Retryable for F
+where
+    F: FnMut() -> Fut,
+    Fut: Future<Output = Result<T, E>>,
+{
+    fn retry<'a>(self, rules: impl Into<Rules<'a>>) -> Retry<'a, Each<Self>> {
+        retry(self, rules)
+    }
+}
+
 pin_project! {
     /// A call of a closure, which begins when it is first polled: await it, or [`call`](Retry::call) it on a thread.
     ///
-    /// Made by [`retry`], [`retry_with`] and their [`blocking`](crate::blocking) twins. Say all that there is to say of
-    /// it before: what is said later begins it anew. It is `Send` where the closure, its futures and its answer are.
+    /// Made by [`retry`](retry()), [`retry_with`] and their [`blocking`](crate::blocking) twins. What is said of it is said
+    /// in any order and means the same; what would contradict what was said before does not compile. It is `Send` where
+    /// the closure, its futures and its answer are.
+    ///
+    /// | say | of |
+    /// |---|---|
+    /// | [`when`](Self::when), [`classify`](Self::classify), [`classify_by`](Self::classify_by), [`hint`](Self::hint) | errors |
+    /// | [`reject`](Self::reject), [`classify_ok`](Self::classify_ok) | answers |
+    /// | [`deadline`](Self::deadline), [`total`](Self::total), [`retries_max`](Self::retries_max) | limits |
+    /// | [`replay`](Self::replay), [`key`](Self::key) | repeats |
+    /// | [`notify`](Self::notify) | who hears |
+    /// | [`hold`](Self::hold) | an answer that goes on |
     #[must_use = "nothing is called before this is awaited or, on a thread, before `.call()`"]
-    pub struct Retry<'a, M, C = ByType, N = Unheard>
+    pub struct Retry<'a, M, C = Sieve, N = Unheard, V = Kept>
     where
         M: Attempts,
     {
@@ -129,59 +175,33 @@ pin_project! {
         #[pin]
         flights: Flights<M::Flight>,
         stage: Stage,
-        hand: Hand<M, C, N, M::Answer, M::Error>,
+        hand: Hand<M, C, N, V, M::Answer, M::Error>,
         rules: Rules<'a>,
         promise: Promise,
         timers: Timers,
     }
 }
 
-/// What the caller says of its call.
-#[derive(Clone, Copy, Debug)]
-struct Promise {
-    replay: Replay,
-    deadline: Option<Duration>,
-    retries_max: Option<u32>,
-}
-
-impl Promise {
-    fn deadline(&self, policy: &CallPolicy) -> Duration {
-        self.deadline
-            .unwrap_or_else(|| policy.deadline_for(Endpoint::General))
-    }
-
-    fn spec<'s>(&self, now: Instant, route: &'s [Candidate], policy: &'s CallPolicy) -> Spec<'s> {
-        Spec {
-            retries_max: self.retries_max,
-            deadline: now.after(self.deadline(policy)),
-            ..Spec::new(now, route, policy, self.replay)
-        }
-    }
-}
-
-impl Promise {
-    const NOTHING: Self = Self {
-        replay: Replay::Declared,
-        deadline: None,
-        retries_max: None,
-    };
-}
-
 impl<'a, M: Attempts> Retry<'a, M> {
     pub(crate) const fn new(make: M, rules: Rules<'a>) -> Self {
-        let hand = Hand::new(make, ByType, Unheard);
-        Self::unbegun(hand, rules, Promise::NOTHING, Timers::Runtime)
+        let hand = Hand::new(make, Sieve::UNSAID, Unheard, Kept, None);
+        Self::unbegun(hand, rules, Promise::NOTHING, Timers::Host)
     }
 }
 
-impl<'a, M: Attempts, C, N> Retry<'a, M, C, N> {
-    /// Retries errors for which `when` is true, and no others; instead of what their type says.
-    pub fn when<W: FnMut(&M::Error) -> bool>(self, when: W) -> Retry<'a, M, When<W>, N> {
-        let Hand { make, hook, .. } = self.hand;
-        let hand = Hand::new(make, When(when), hook);
-        Retry::unbegun(hand, self.rules, self.promise, self.timers)
+impl<'a, M: Attempts, B, H, N, V> Retry<'a, M, Sieve<B, Every, H>, N, V> {
+    /// Retries errors for which `when` is true, and no others. What such an error is beyond that, [`classify`](Self::classify)
+    /// says where it is said; its type is not asked.
+    pub fn when<W: FnMut(&M::Error) -> bool>(self, when: W) -> Retry<'a, M, Sieve<B, If<W>, H>, N, V> {
+        self.sieved(|Sieve { base, hint, .. }| Sieve {
+            base,
+            when: If(when),
+            hint,
+        })
     }
+}
 
+impl<'a, M: Attempts, W, H, N, V> Retry<'a, M, Sieve<ByType, W, H>, N, V> {
     /// Says what each error is: a status, a break, a server's word on waiting; instead of what its type says.
     ///
     /// ```
@@ -195,30 +215,114 @@ impl<'a, M: Attempts, C, N> Retry<'a, M, C, N> {
     ///
     /// let policy = Policy::preset(Preset::Default);
     /// let answer = seawall::retry(|| fetch(), &policy)
-    ///     .classify(|error: &ApiError| match error.retry_after {
-    ///         Some(wait) => Failure::status(error.status).retry_after(wait),
-    ///         None => Failure::status(error.status),
-    ///     })
+    ///     .classify(|error: &ApiError| Failure::status(error.status))
+    ///     .hint(|error| error.retry_after)
     ///     .await?;
     /// # assert_eq!(answer, 1);
     /// # Ok(()) }
     /// ```
-    pub fn classify<F: FnMut(&M::Error) -> Failure>(self, classify: F) -> Retry<'a, M, ByFailure<F>, N> {
-        let Hand { make, hook, .. } = self.hand;
-        let hand = Hand::new(make, ByFailure(classify), hook);
-        Retry::unbegun(hand, self.rules, self.promise, self.timers)
+    pub fn classify<F: FnMut(&M::Error) -> Failure>(
+        self,
+        classify: F,
+    ) -> Retry<'a, M, Sieve<By<F>, W, H>, N, V> {
+        self.classify_by(classify)
     }
 
+    /// Says what each error is by a [`Classifier`]: one that calls share, or that is made of others.
+    pub fn classify_by<K: Classifier<M::Error>>(
+        self,
+        classifier: K,
+    ) -> Retry<'a, M, Sieve<By<K>, W, H>, N, V> {
+        self.sieved(|Sieve { when, hint, .. }| Sieve {
+            base: By(classifier),
+            when,
+            hint,
+        })
+    }
+}
+
+impl<'a, M: Attempts, B, W, N, V> Retry<'a, M, Sieve<B, W, Unhinted>, N, V> {
+    /// Waits at least as long as `hint` says that the server asked; longer where the classifier says so too. What is longer
+    /// than the policy takes ends the call: a server is never undercut.
+    pub fn hint<D: Into<Duration>, F: FnMut(&M::Error) -> Option<D>>(
+        self,
+        hint: F,
+    ) -> Retry<'a, M, Sieve<B, W, Hint<F>>, N, V> {
+        self.sieved(|Sieve { base, when, .. }| Sieve {
+            base,
+            when,
+            hint: Hint(hint),
+        })
+    }
+}
+
+impl<'a, M: Attempts, C, V> Retry<'a, M, C, Unheard, V> {
     /// Tells `hook` of each wait before it begins: for logs. It is called between attempts, outside any lock.
-    pub fn notify<H: FnMut(&Notice<'_, M::Error>)>(self, hook: H) -> Retry<'a, M, C, Heard<H>> {
-        let Hand { make, classifier, .. } = self.hand;
-        let hand = Hand::new(make, classifier, Heard(hook));
-        Retry::unbegun(hand, self.rules, self.promise, self.timers)
+    pub fn notify<H: FnMut(&Notice<'_, M::Error>)>(self, hook: H) -> Retry<'a, M, C, Heard<H>, V> {
+        self.again(|hand| {
+            let Hand {
+                make,
+                classifier,
+                values,
+                key,
+                ..
+            } = hand;
+            Hand::new(make, classifier, Heard(hook), values, key)
+        })
+    }
+}
+
+impl<'a, M: Attempts, C, N> Retry<'a, M, C, N> {
+    /// Takes an answer for a failure where `reject` is true: it is worth another attempt. The call's error holds
+    /// [`Unmet`], which is the last answer that was rejected or the last error.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use seawall::{Policy, Preset};
+    /// # async fn list() -> std::io::Result<Vec<u32>> { Ok(vec![1]) }
+    ///
+    /// let policy = Policy::preset(Preset::Interactive);
+    /// let rows = seawall::retry(list, &policy).reject(|rows| rows.is_empty()).await?;
+    /// # assert_eq!(rows, [1]);
+    /// # Ok(()) }
+    /// ```
+    pub fn reject<R: FnMut(&M::Answer) -> bool>(self, reject: R) -> Retry<'a, M, C, N, Rejected<R>> {
+        self.valued(Rejected(reject))
     }
 
+    /// As [`reject`](Self::reject), saying what an answer is that is none: throttled, a status inside, permanent.
+    pub fn classify_ok<R: FnMut(&M::Answer) -> Option<Failure>>(
+        self,
+        classify: R,
+    ) -> Retry<'a, M, C, N, Classified<R>> {
+        self.valued(Classified(classify))
+    }
+
+    fn valued<V2>(self, values: V2) -> Retry<'a, M, C, N, V2> {
+        self.again(|hand| {
+            let Hand {
+                make,
+                classifier,
+                hook,
+                key,
+                ..
+            } = hand;
+            Hand::new(make, classifier, hook, values, key)
+        })
+    }
+}
+
+impl<'a, M: Attempts, C, N, V> Retry<'a, M, C, N, V> {
     /// How long the call may take, instead of the policy's deadline: waits and attempts together.
     pub fn deadline(mut self, length: Duration) -> Self {
         self.promise.deadline = Some(length);
+        self
+    }
+
+    /// A shorter limit of each attempt than the policy's `total`: one that takes longer is cut, and is worth another.
+    pub fn total(mut self, length: Duration) -> Self {
+        self.promise.total = Some(length);
         self
     }
 
@@ -230,10 +334,40 @@ impl<'a, M: Attempts, C, N> Retry<'a, M, C, N> {
 
     /// What a repeat would do (rule E1). [`Replay::Declared`] unless it is said: who gives a closure to be called again
     /// says that it may be. [`Replay::Unsafe`] repeats only what provably did not act; under the preset `writes`, which
-    /// does not take a declaration, so does `Declared`.
+    /// does not take a declaration, so does `Declared`. [`Replay::Keyed`] says that the server honours the key that each
+    /// attempt carries.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use seawall::seawall_core::facts::Replay;
+    /// use seawall::{Attempt, Policy, Preset, retry_with};
+    /// # async fn pay(cents: u32, key: String) -> std::io::Result<String> { Ok(format!("{cents} by {key}")) }
+    ///
+    /// let policy = Policy::preset(Preset::Writes);
+    /// let receipt = retry_with(|attempt: Attempt| pay(499, attempt.key().to_string()), &policy)
+    ///     .replay(Replay::Keyed)
+    ///     .key("order-7")
+    ///     .await?;
+    /// assert_eq!(receipt, "499 by order-7");
+    /// # Ok(()) }
+    /// ```
     pub fn replay(mut self, replay: Replay) -> Self {
         self.promise.replay = replay;
         self
+    }
+
+    /// The caller's own idempotency key, instead of one that is made for the call. The closure finds it in
+    /// [`Attempt::key`]; that the server honours it is said by [`replay`](Self::replay).
+    pub fn key(mut self, key: impl Into<Key>) -> Self {
+        self.hand.key = Some(key.into());
+        self
+    }
+
+    /// Keeps the call's place at its gate for as long as the answer lives: for a stream, a session, a connection. The
+    /// answer comes as [`Held`].
+    pub fn hold(self) -> Hold<'a, M, C, N, V> {
+        Hold::of(self)
     }
 
     /// The same call by other timers.
@@ -242,8 +376,30 @@ impl<'a, M: Attempts, C, N> Retry<'a, M, C, N> {
         self
     }
 
+    fn sieved<C2>(self, sieve: impl FnOnce(C) -> C2) -> Retry<'a, M, C2, N, V> {
+        self.again(|hand| {
+            let Hand {
+                make,
+                classifier,
+                hook,
+                values,
+                key,
+                ..
+            } = hand;
+            Hand::new(make, sieve(classifier), hook, values, key)
+        })
+    }
+
+    /// The same call by another hand.
+    fn again<C2, N2, V2>(
+        self,
+        change: impl FnOnce(Hand<M, C, N, V, M::Answer, M::Error>) -> Hand<M, C2, N2, V2, M::Answer, M::Error>,
+    ) -> Retry<'a, M, C2, N2, V2> {
+        Retry::unbegun(change(self.hand), self.rules, self.promise, self.timers)
+    }
+
     const fn unbegun(
-        hand: Hand<M, C, N, M::Answer, M::Error>,
+        hand: Hand<M, C, N, V, M::Answer, M::Error>,
         rules: Rules<'a>,
         promise: Promise,
         timers: Timers,
@@ -259,169 +415,26 @@ impl<'a, M: Attempts, C, N> Retry<'a, M, C, N> {
     }
 }
 
-impl<M, C, N> Future for Retry<'_, M, C, N>
+impl<M, C, N, V> Future for Retry<'_, M, C, N, V>
 where
     M: Awaited,
     C: Classifier<M::Error>,
     N: Hear<M::Error>,
+    V: Values<M::Answer, M::Error>,
 {
-    type Output = Result<M::Answer, RetryError<M::Error>>;
+    type Output = Result<M::Answer, RetryError<V::Error>>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         self.poll_call(context)
     }
 }
 
-impl<M: Attempts, C, N> fmt::Debug for Retry<'_, M, C, N> {
+impl<M: Attempts, C, N, V> fmt::Debug for Retry<'_, M, C, N, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Retry")
             .field("rules", &self.rules)
             .field("promise", &self.promise)
             .finish_non_exhaustive()
-    }
-}
-
-/// Whose rules a call goes by: a policy's alone, or those of a gate that it shares. Made of a reference to either.
-#[derive(Clone, Debug)]
-pub struct Rules<'a>(By<'a>);
-
-#[derive(Clone, Debug)]
-enum By<'a> {
-    Alone(Alone<'a>),
-    Shared {
-        hub: &'a Arc<Hub>,
-        candidate: Candidate,
-        /// A copy: that of an upstream may be another for the next call.
-        policy: CallPolicy,
-    },
-}
-
-impl<'a> Rules<'a> {
-    /// Those of a gate of your own engine, for drivers; a [`Gate`] or an [`Upstream`](crate::Upstream) is one already.
-    pub const fn shared(hub: &'a Arc<Hub>, candidate: Candidate, policy: &CallPolicy) -> Self {
-        Self(By::Shared {
-            hub,
-            candidate,
-            policy: *policy,
-        })
-    }
-}
-
-impl<'a> From<&'a Policy> for Rules<'a> {
-    fn from(policy: &'a Policy) -> Self {
-        Alone::by(policy).into()
-    }
-}
-
-impl<'a> From<Alone<'a>> for Rules<'a> {
-    fn from(alone: Alone<'a>) -> Self {
-        Self(By::Alone(alone))
-    }
-}
-
-impl<'a> From<&'a Gate> for Rules<'a> {
-    fn from(gate: &'a Gate) -> Self {
-        gate.rules()
-    }
-}
-
-#[cfg(feature = "http")]
-impl<'a> From<&'a crate::Upstream> for Rules<'a> {
-    fn from(upstream: &'a crate::Upstream) -> Self {
-        upstream.rules()
-    }
-}
-
-/// A policy for a call on its own, with a clock or a seed of the caller's: for tests, and for runtimes other than
-/// tokio. A plain `&policy` does without.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use seawall::crank::CrankedClock;
-/// use seawall::retry::Alone;
-/// use seawall::{Policy, Preset};
-/// use std::sync::Arc;
-///
-/// let policy = Policy::preset(Preset::Default);
-/// let clock = CrankedClock::new();
-/// let alone = Alone::by(&policy).clock(Arc::new(clock)).seed(7);
-/// assert_eq!(seawall::retry(async || std::io::Result::Ok(1), alone).await?, 1);
-/// # Ok(()) }
-/// ```
-#[derive(Clone, Debug)]
-#[must_use]
-pub struct Alone<'a> {
-    policy: &'a CallPolicy,
-    clock: Option<Arc<dyn Clock>>,
-    seed: Option<u64>,
-    /// For tests of the engine that the call makes for itself: nobody else can see it.
-    recording: Recording,
-}
-
-impl<'a> Alone<'a> {
-    /// A call by the call policy of `policy`; its gate policy has nothing to rule.
-    pub const fn by(policy: &'a Policy) -> Self {
-        Self {
-            policy: &policy.call,
-            clock: None,
-            seed: None,
-            recording: Recording::Off,
-        }
-    }
-
-    /// The clock to live by; the runtime's, or on a thread the host's, unless it is given.
-    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
-        self.clock = Some(clock);
-        self
-    }
-
-    /// Where chance comes from: the same seed draws the same delays. From the operating system unless it is given.
-    pub const fn seed(mut self, seed: u64) -> Self {
-        self.seed = Some(seed);
-        self
-    }
-
-    fn seed_or_entropy(&self) -> u64 {
-        self.seed.unwrap_or_else(entropy)
-    }
-}
-
-/// What [`notify`](Retry::notify) tells: the call is about to wait.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Notice<'n, E> {
-    /// How many attempts were made so far.
-    pub attempts: u32,
-    /// What the last one failed with; `None` before the first, and where none failed by itself but was cut.
-    pub error: Option<&'n E>,
-    /// Why the call waits.
-    pub reason: Reason,
-    /// For how long, if nothing wakes it before.
-    pub wait: Duration,
-}
-
-/// Who is told of waits.
-pub trait Hear<E> {
-    /// The call is about to wait.
-    fn hear(&mut self, notice: &Notice<'_, E>);
-}
-
-/// Nobody is told.
-#[derive(Clone, Copy, Debug)]
-pub struct Unheard;
-
-impl<E> Hear<E> for Unheard {
-    fn hear(&mut self, _notice: &Notice<'_, E>) {}
-}
-
-/// A closure is told. See [`Retry::notify`].
-#[derive(Clone, Copy, Debug)]
-pub struct Heard<H>(H);
-
-impl<E, H: FnMut(&Notice<'_, E>)> Hear<E> for Heard<H> {
-    fn hear(&mut self, notice: &Notice<'_, E>) {
-        (self.0)(notice);
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::{StdClock, block_on};
 use crate::retry::{
-    Attempt, Attempts, Blocking, BlockingWith, Classifier, Hear, Retry, RetryError, Rules, Timers,
+    Attempt, Attempts, Blocked, Blocking, BlockingWith, Classifier, Hear, Held, Hold, Retry, RetryError,
+    Rules, Timers, Values,
 };
 use std::future::poll_fn;
 use std::pin::pin;
@@ -53,53 +54,72 @@ where
     Retry::new(BlockingWith(make), rules.into())
 }
 
-impl<F, C, N> Retry<'_, Blocking<F>, C, N>
+/// Functions and closures that block, as calls: `read.retry(&policy)` is [`retry(read, &policy)`](retry()).
+///
+/// ```
+/// use seawall::blocking::Retryable as _;
+/// use seawall::{Policy, Preset};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+///
+/// let policy = Policy::preset(Preset::Interactive);
+/// let text = (|| std::fs::read_to_string("/dev/null")).retry(&policy).call()?;
+/// # assert_eq!(text, "");
+/// # Ok(()) }
+/// ```
+pub trait Retryable: Sized {
+    /// Makes a call of it. See [`retry`](retry()).
+    fn retry<'a>(self, rules: impl Into<Rules<'a>>) -> Retry<'a, Blocking<Self>>
+    where
+        Blocking<Self>: Attempts;
+}
+
+impl<F, T, E> Retryable for F
 where
-    Blocking<F>: Attempts,
+    F: FnMut() -> Result<T, E>,
+{
+    fn retry<'a>(self, rules: impl Into<Rules<'a>>) -> Retry<'a, Blocking<Self>> {
+        retry(self, rules)
+    }
+}
+
+impl<M, C, N, V> Retry<'_, M, C, N, V>
+where
+    M: Blocked,
 {
     /// Makes the call and waits for its end on this thread.
     ///
     /// # Errors
     /// Why the call ended, and the last error of an attempt.
-    pub fn call(self) -> Ended<Blocking<F>>
+    pub fn call(self) -> Result<M::Answer, RetryError<V::Error>>
     where
-        C: Classifier<<Blocking<F> as Attempts>::Error>,
-        N: Hear<<Blocking<F> as Attempts>::Error>,
+        C: Classifier<M::Error>,
+        N: Hear<M::Error>,
+        V: Values<M::Answer, M::Error>,
     {
-        call(self)
+        let clock = StdClock::new();
+        let mut call = pin!(self.timed(Timers::Thread(clock)));
+        let nobody = &mut Context::from_waker(Waker::noop());
+        match call.as_mut().poll_ahead(nobody) {
+            Some(answer) => Ok(answer),
+            None => block_on(&clock, poll_fn(|context| call.as_mut().poll_call(context))),
+        }
     }
 }
 
-impl<F, C, N> Retry<'_, BlockingWith<F>, C, N>
+impl<M, C, N, V> Hold<'_, M, C, N, V>
 where
-    BlockingWith<F>: Attempts,
-{
-    /// Makes the call and waits for its end on this thread.
-    ///
-    /// # Errors
-    /// Why the call ended, and the last error of an attempt.
-    pub fn call(self) -> Ended<BlockingWith<F>>
-    where
-        C: Classifier<<BlockingWith<F> as Attempts>::Error>,
-        N: Hear<<BlockingWith<F> as Attempts>::Error>,
-    {
-        call(self)
-    }
-}
-
-type Ended<M> = Result<<M as Attempts>::Answer, RetryError<<M as Attempts>::Error>>;
-
-fn call<M, C, N>(retry: Retry<'_, M, C, N>) -> Ended<M>
-where
-    M: Attempts,
+    M: Blocked,
     C: Classifier<M::Error>,
     N: Hear<M::Error>,
+    V: Values<M::Answer, M::Error>,
 {
-    let clock = StdClock::new();
-    let mut call = pin!(retry.timed(Timers::Thread(clock)));
-    let nobody = &mut Context::from_waker(Waker::noop());
-    match call.as_mut().poll_ahead(nobody) {
-        Some(answer) => Ok(answer),
-        None => block_on(&clock, poll_fn(|context| call.as_mut().poll_call(context))),
+    /// Makes the call and waits for its end on this thread.
+    ///
+    /// # Errors
+    /// Why the call ended, and the last error of an attempt.
+    pub fn call(self) -> Result<Held<M::Answer>, RetryError<V::Error>> {
+        let clock = StdClock::new();
+        let mut call = pin!(self.timed(Timers::Thread(clock)));
+        block_on(&clock, poll_fn(|context| call.as_mut().poll_call(context)))
     }
 }

@@ -1,15 +1,17 @@
 //! What makes the attempts of a call: a closure, awaited or run.
 
+use super::key::Key;
 use seawall_core::reason::Reason;
 use seawall_core::time::Duration;
 use std::future::{Ready, ready};
 
 /// One attempt, as the closure that makes it may know it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
     pub(super) number: u32,
     pub(super) left: Duration,
     pub(super) sent_for: Reason,
+    pub(super) key: Key,
 }
 
 impl Attempt {
@@ -28,6 +30,12 @@ impl Attempt {
     pub const fn sent_for(&self) -> Reason {
         self.sent_for
     }
+
+    /// The idempotency key of its call, the same for all attempts: give it to a server that takes one, and say
+    /// [`replay(Replay::Keyed)`](super::Retry::replay) where it honours it.
+    pub const fn key(&self) -> &Key {
+        &self.key
+    }
 }
 
 /// Makes attempts. Closures do, by way of [`retry`](super::retry()) and its like; there are no others.
@@ -39,8 +47,9 @@ pub trait Attempts: sealed::Sealed {
     /// One attempt.
     type Flight: Future<Output = Result<Self::Answer, Self::Error>>;
 
-    /// Makes one attempt, which has not begun before it is polled, or, on a thread, is over.
-    fn attempt(&mut self, attempt: Attempt) -> Self::Flight;
+    /// Makes one attempt, which has not begun before it is polled, or, on a thread, is over. Asks `seen` what it may know
+    /// of itself, if it wants to know.
+    fn attempt(&mut self, seen: impl FnOnce() -> Attempt) -> Self::Flight;
 }
 
 /// Attempts that are awaited.
@@ -50,6 +59,14 @@ pub trait Attempts: sealed::Sealed {
     note = "in async code: `seawall::retry(...).await`"
 )]
 pub trait Awaited: Attempts {}
+
+/// Attempts that block their thread.
+#[diagnostic::on_unimplemented(
+    message = "a call of `seawall::retry` is awaited, and not made by `.call()`",
+    label = "ends with `.await`",
+    note = "on a thread: `seawall::blocking::retry(..).call()`"
+)]
+pub trait Blocked: Attempts {}
 
 /// A closure without arguments that makes futures. See [`retry`](super::retry()).
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +93,7 @@ where
     type Error = E;
     type Flight = Fut;
 
-    fn attempt(&mut self, _attempt: Attempt) -> Fut {
+    fn attempt(&mut self, _seen: impl FnOnce() -> Attempt) -> Fut {
         (self.0)()
     }
 }
@@ -90,8 +107,8 @@ where
     type Error = E;
     type Flight = Fut;
 
-    fn attempt(&mut self, attempt: Attempt) -> Fut {
-        (self.0)(attempt)
+    fn attempt(&mut self, seen: impl FnOnce() -> Attempt) -> Fut {
+        (self.0)(seen())
     }
 }
 
@@ -103,7 +120,7 @@ where
     type Error = E;
     type Flight = Ready<Result<T, E>>;
 
-    fn attempt(&mut self, _attempt: Attempt) -> Self::Flight {
+    fn attempt(&mut self, _seen: impl FnOnce() -> Attempt) -> Self::Flight {
         ready((self.0)())
     }
 }
@@ -116,13 +133,15 @@ where
     type Error = E;
     type Flight = Ready<Result<T, E>>;
 
-    fn attempt(&mut self, attempt: Attempt) -> Self::Flight {
-        ready((self.0)(attempt))
+    fn attempt(&mut self, seen: impl FnOnce() -> Attempt) -> Self::Flight {
+        ready((self.0)(seen()))
     }
 }
 
 impl<F> Awaited for Each<F> where Self: Attempts {}
 impl<F> Awaited for EachWith<F> where Self: Attempts {}
+impl<F> Blocked for Blocking<F> where Self: Attempts {}
+impl<F> Blocked for BlockingWith<F> where Self: Attempts {}
 
 mod sealed {
     pub trait Sealed {}

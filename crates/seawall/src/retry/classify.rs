@@ -8,6 +8,7 @@
 //!
 //! What this does not cover: what providers write into bodies. That is an [`Upstream`](crate::Upstream)'s.
 
+use super::compose::{Hint, Hinted, Only, Or, Within};
 use seawall_core::classify::classify;
 use seawall_core::facts::{BodyFacts, BodyState, Broke, Facts, Headers, NoHeaders};
 use seawall_core::outcome::{Outcome, Refusal, Report};
@@ -15,6 +16,7 @@ use seawall_core::profile::Provider;
 use seawall_core::time::{Duration, Wall};
 use std::convert::Infallible;
 use std::io;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// An error type that says which of its errors are worth another attempt.
@@ -121,6 +123,16 @@ impl Failure {
         self
     }
 
+    /// Whether this is [`permanent`](Self::permanent). Of a status the engine's table says what it is.
+    pub const fn is_permanent(&self) -> bool {
+        matches!(self.met, Met::Permanent)
+    }
+
+    /// What the server said to wait; zero where it said nothing.
+    pub(super) const fn wait(&self) -> Duration {
+        self.retry_after
+    }
+
     const fn met(met: Met) -> Self {
         Self {
             met,
@@ -170,23 +182,84 @@ impl Headers for Word {
     }
 }
 
-/// Says what an error of a call is: its type ([`ByType`]), or a closure.
+/// Says what an error of a call is. Closures do, the errors' own type does ([`ByType`]), and classifiers that are made of
+/// others; [`Retry::classify_by`](super::Retry::classify_by) takes any of them.
+///
+/// ```
+/// use seawall::retry::{ByType, Classifier};
+/// use seawall::{Duration, Failure};
+/// use std::io;
+///
+/// enum ApiError {
+///     Io(io::Error),
+///     Status { code: u16, wait: Option<Duration> },
+/// }
+///
+/// /// Which errors of the API are worth another attempt, for all its calls.
+/// fn transient() -> impl Classifier<ApiError> {
+///     let sockets = ByType.within(|error: &ApiError| match error {
+///         ApiError::Io(error) => Some(error),
+///         ApiError::Status { .. } => None,
+///     });
+///     let statuses = |error: &ApiError| match error {
+///         ApiError::Status { code, .. } => Failure::status(*code),
+///         ApiError::Io(_) => Failure::permanent(),
+///     };
+///     sockets.or(statuses).hint(|error| match error {
+///         ApiError::Status { wait, .. } => *wait,
+///         ApiError::Io(_) => None,
+///     })
+/// }
+///
+/// let cut = ApiError::Io(io::Error::from(io::ErrorKind::ConnectionReset));
+/// let busy = ApiError::Status { code: 503, wait: Some(Duration::from_secs(2)) };
+/// assert!(!transient().failure(&cut).is_permanent());
+/// assert_eq!(transient().failure(&busy), Failure::status(503).retry_after(Duration::from_secs(2)));
+/// ```
 pub trait Classifier<E> {
     /// What `error` is to the engine.
     fn failure(&mut self, error: &E) -> Failure;
+
+    /// This classifier's word, and `other`'s on errors that this one calls permanent.
+    fn or<B: Classifier<E>>(self, other: B) -> Or<Self, B>
+    where
+        Self: Sized,
+    {
+        Or(self, other)
+    }
+
+    /// This classifier's word on errors for which `when` is true; all others are permanent.
+    fn when<W: FnMut(&E) -> bool>(self, when: W) -> Only<Self, W>
+    where
+        Self: Sized,
+    {
+        Only(self, when)
+    }
+
+    /// This classifier's word, and to wait at least as long as `hint` says.
+    fn hint<D: Into<Duration>, H: FnMut(&E) -> Option<D>>(self, hint: H) -> Hinted<Self, H>
+    where
+        Self: Sized,
+    {
+        Hinted(self, Hint(hint))
+    }
+
+    /// This classifier's word on the `part` of a larger error; one without it is permanent.
+    fn within<O, P: FnMut(&O) -> Option<&E>>(self, part: P) -> Within<Self, P, E>
+    where
+        Self: Sized,
+    {
+        Within {
+            part,
+            classifier: self,
+            of: PhantomData,
+        }
+    }
 }
 
 /// The error's own type says.
 #[derive(Clone, Copy, Debug)]
 pub struct ByType;
-
-/// A closure says whether to retry. See [`Retry::when`](super::Retry::when).
-#[derive(Clone, Copy, Debug)]
-pub struct When<W>(pub(super) W);
-
-/// A closure says what an error is. See [`Retry::classify`](super::Retry::classify).
-#[derive(Clone, Copy, Debug)]
-pub struct ByFailure<F>(pub(super) F);
 
 impl<E: Classify> Classifier<E> for ByType {
     fn failure(&mut self, error: &E) -> Failure {
@@ -194,19 +267,9 @@ impl<E: Classify> Classifier<E> for ByType {
     }
 }
 
-impl<E, W: FnMut(&E) -> bool> Classifier<E> for When<W> {
+impl<E, F: FnMut(&E) -> Failure> Classifier<E> for F {
     fn failure(&mut self, error: &E) -> Failure {
-        if (self.0)(error) {
-            Failure::transient()
-        } else {
-            Failure::permanent()
-        }
-    }
-}
-
-impl<E, F: FnMut(&E) -> Failure> Classifier<E> for ByFailure<F> {
-    fn failure(&mut self, error: &E) -> Failure {
-        (self.0)(error)
+        self(error)
     }
 }
 

@@ -36,6 +36,10 @@ enum Place {
     Ordered(Order),
     /// It was taken up and is out.
     Out,
+    /// It brought what its caller keeps: the call is not sent again, and its place stays taken.
+    Accepted,
+    /// The engine knows that.
+    Held,
     Landed(Report),
     /// The loop wants it no more.
     Dropped,
@@ -103,7 +107,7 @@ impl Desk {
                 *place = Place::Empty;
                 Change::Drop
             }
-            Place::Empty | Place::Out | Place::Landed(_) => Change::Nothing,
+            Place::Empty | Place::Out | Place::Accepted | Place::Held | Place::Landed(_) => Change::Nothing,
         }
     }
 
@@ -111,9 +115,23 @@ impl Desk {
     pub(super) fn land(&self, place: usize, report: Report) {
         let mut papers = self.papers();
         match papers.places[place] {
-            Place::Out => papers.places[place] = Place::Landed(report),
-            Place::Empty | Place::Ordered(_) | Place::Landed(_) | Place::Dropped => {}
+            Place::Out | Place::Held => papers.places[place] = Place::Landed(report),
+            Place::Empty | Place::Ordered(_) | Place::Accepted | Place::Landed(_) | Place::Dropped => {}
         }
+    }
+
+    /// For the call's future: the attempt at `place` brought what its caller keeps, for now.
+    pub(super) fn accept(&self, place: usize) {
+        self.papers().places[place] = Place::Accepted;
+    }
+
+    /// For the call's future: the place of the attempt that is held, once the engine knows of it.
+    pub(super) fn held(&self) -> Option<usize> {
+        let papers = self.papers();
+        papers
+            .places
+            .iter()
+            .position(|place| matches!(place, Place::Held))
     }
 
     /// For the call's future: the wait that begins now, told once.
@@ -168,13 +186,22 @@ impl<'h> Future for Ordered<'h> {
         // Nobody is woken: whoever lands it polls the loop next.
         let this = &mut *self;
         let mut papers = this.desk.papers();
-        let Place::Landed(report) = papers.places[this.place] else {
-            return Poll::Pending;
-        };
-        papers.places[this.place] = Place::Empty;
-        drop(papers);
-        let leave = this.leave.take().expect("an attempt lands once");
-        Poll::Ready(leave.landed(report, ()))
+        match papers.places[this.place] {
+            Place::Landed(report) => {
+                papers.places[this.place] = Place::Empty;
+                drop(papers);
+                let leave = this.leave.take().expect("an attempt lands once");
+                Poll::Ready(leave.landed(report, ()))
+            }
+            Place::Accepted => {
+                papers.places[this.place] = Place::Held;
+                drop(papers);
+                let leave = this.leave.as_mut();
+                leave.expect("what is held has not landed").commit();
+                Poll::Pending
+            }
+            Place::Empty | Place::Ordered(_) | Place::Out | Place::Held | Place::Dropped => Poll::Pending,
+        }
     }
 }
 

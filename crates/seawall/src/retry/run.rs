@@ -5,13 +5,20 @@
 //! it had been there; the tests hold the trace of that to the trace of a gate that was there. From then on the loop of
 //! [`drive`](crate::drive) decides, and this future makes the attempts that it orders over a [`Desk`].
 
+use super::Retry;
 use super::attempts::{Attempt, Attempts};
 use super::classify::{Classifier, Failure};
 use super::desk::{Change, Desk, Order, PLACES};
 use super::error::RetryError;
 use super::flights::{Flights, Landed};
-use super::{Alone, By, Hear, Notice, Promise, Retry, Rules};
+use super::held::Slot;
+use super::key::Key;
+use super::notice::{Hear, Notice};
+use super::promise::Promise;
+use super::rules::{Alone, By, Rules};
+use super::values::Values;
 use crate::blocking::StdClock;
+use crate::chance::entropy;
 use crate::clock::{Clock, HostClock};
 use crate::drive::{Finished, drive, drive_since};
 use crate::hub::Hub;
@@ -29,7 +36,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 /// The engine's loop on one call; it holds nothing of the caller's.
-type Driver = Pin<Box<dyn Future<Output = Finished> + Send>>;
+pub(super) type Driver = Pin<Box<dyn Future<Output = Finished> + Send>>;
 
 /// How far a call is.
 pub(super) enum Stage {
@@ -56,40 +63,94 @@ pub(super) struct Driven {
 /// Whose timers wake a call on its own.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Timers {
-    Runtime,
+    Host,
     /// Those of a thread's park, by a clock that begins with the call.
     Thread(StdClock),
 }
 
-impl<M, C, N> Retry<'_, M, C, N>
+/// What a call has left when it has its answer.
+pub(super) enum Keep {
+    /// Nothing: the place of its last attempt goes back with the answer.
+    Nothing,
+    /// The place of the attempt that brought it.
+    Place,
+}
+
+/// How a call ends, once it does.
+pub(super) type Ending<T, E> = Poll<Result<T, RetryError<E>>>;
+
+/// An answer, and the place that it keeps.
+type Kept<T> = (T, Option<Slot>);
+
+impl<M, C, N, V> Retry<'_, M, C, N, V>
 where
     M: Attempts,
     C: Classifier<M::Error>,
+    V: Values<M::Answer, M::Error>,
 {
     #[inline]
     pub(crate) fn poll_call(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Result<M::Answer, RetryError<M::Error>>>
+    ) -> Poll<Result<M::Answer, RetryError<V::Error>>>
     where
         N: Hear<M::Error>,
     {
         if let Some(answer) = self.as_mut().poll_ahead(context) {
             return Poll::Ready(Ok(answer));
         }
-        let mut this = self.project();
-        match this.stage {
-            Stage::Unbegun | Stage::Ahead(_) => Poll::Pending,
-            Stage::Driven(driven) => {
-                let finished = driven.poll(this.flights.as_mut(), this.hand, context);
-                let end = this.hand.end(ready!(finished), driven);
-                // What is still out has lost.
-                this.flights.set(Flights::none());
-                *this.stage = Stage::Over;
-                Poll::Ready(end)
-            }
-            Stage::Over => panic!("a call is not polled after its end"),
+        self.poll_driven(&Keep::Nothing, context)
+            .map_ok(|(answer, _)| answer)
+    }
+
+    /// As [`poll_call`](Self::poll_call), keeping with the answer the place of the attempt that brought it.
+    pub(super) fn poll_held(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Ending<Kept<M::Answer>, V::Error>
+    where
+        N: Hear<M::Error>,
+    {
+        // On its own a call has no place that another could want.
+        if let Some(answer) = self.as_mut().poll_ahead(context) {
+            return Poll::Ready(Ok((answer, None)));
         }
+        self.poll_driven(&Keep::Place, context)
+    }
+
+    fn poll_driven(
+        self: Pin<&mut Self>,
+        keep: &Keep,
+        context: &mut Context<'_>,
+    ) -> Ending<Kept<M::Answer>, V::Error>
+    where
+        N: Hear<M::Error>,
+    {
+        let mut this = self.project();
+        let driven = match this.stage {
+            Stage::Unbegun | Stage::Ahead(_) => return Poll::Pending,
+            Stage::Driven(driven) => driven,
+            Stage::Over => panic!("a call is not polled after its end"),
+        };
+        let told = Told {
+            hand: this.hand,
+            promise: this.promise,
+            keep,
+        };
+        let end = ready!(driven.poll(this.flights.as_mut(), told, context));
+        // What is still out has lost.
+        this.flights.set(Flights::none());
+        let Stage::Driven(driven) = std::mem::replace(this.stage, Stage::Over) else {
+            unreachable!("it was driven above")
+        };
+        Poll::Ready(match end {
+            End::Finished(finished) => this.hand.end(finished, &driven).map(|answer| (answer, None)),
+            End::Held(place) => {
+                let answer = this.hand.answer.take();
+                let answer = answer.expect("what is held was brought");
+                Ok((answer, Some(Slot::of(driven.driver, driven.desk, place))))
+            }
+        })
     }
 
     /// The answer of a call whose first attempt succeeds while it is ahead of its engine. Does nothing once there is one,
@@ -101,8 +162,10 @@ where
             *this.stage = begin(this.rules, this.promise, *this.timers);
             if let (Stage::Ahead(ahead), By::Alone(alone)) = (&*this.stage, &this.rules.0) {
                 let length = this.promise.deadline(alone.policy);
-                let flight = this.hand.make(1, Role::First, length);
-                let cut_at = ahead.cut_at(length, alone.policy);
+                let key = || Key::made(ahead.clock.wall(), alone.seed_or_entropy());
+                let flight = this.hand.make(1, Role::First, length, key);
+                let total = alone.policy.timeouts().total().unwrap_or(Duration::MAX);
+                let cut_at = this.promise.cut_at(ahead.began, total, ahead.began.after(length));
                 this.flights.as_mut().take_off(0, flight, cut_at);
             }
         }
@@ -111,10 +174,17 @@ where
         };
         match this.flights.as_mut().poll(0, &*ahead.clock, context) {
             Poll::Pending => None,
-            Poll::Ready(Landed::ByItself(Ok(answer))) => {
-                *this.stage = Stage::Over;
-                Some(answer)
-            }
+            Poll::Ready(Landed::ByItself(Ok(answer))) => match this.hand.values.rejects(&answer) {
+                None => {
+                    *this.stage = Stage::Over;
+                    Some(answer)
+                }
+                Some(failure) => {
+                    let report = this.hand.rejected(answer, failure);
+                    *this.stage = Stage::Driven(Box::new(ahead.met(alone, report, *this.promise)));
+                    None
+                }
+            },
             Poll::Ready(landed) => {
                 let report = this.hand.met(landed);
                 *this.stage = Stage::Driven(Box::new(ahead.met(alone, report, *this.promise)));
@@ -159,12 +229,6 @@ fn own_hub(alone: &Alone<'_>, clock: Arc<dyn Clock>, began: Instant) -> (Arc<Hub
 }
 
 impl Ahead {
-    /// When the first attempt of a call of this length is cut: what a permit would say.
-    fn cut_at(&self, length: Duration, policy: &CallPolicy) -> Instant {
-        let total = policy.timeouts().total().unwrap_or(Duration::MAX);
-        self.began.after(length.min(total))
-    }
-
     /// The first attempt has ended without an answer: here the engine comes in.
     fn met(&self, alone: &Alone<'_>, report: Report, promise: Promise) -> Driven {
         let (hub, gate) = own_hub(alone, self.clock.shared(), self.began);
@@ -205,26 +269,35 @@ impl Driven {
     }
 
     /// Attempts first, then the loop, then what it ordered; until nobody has anything to say.
-    fn poll<M, C, N>(
+    fn poll<M, C, N, V>(
         &mut self,
         mut flights: Pin<&mut Flights<M::Flight>>,
-        hand: &mut Hand<M, C, N, M::Answer, M::Error>,
+        told: Told<'_, M, C, N, V>,
         context: &mut Context<'_>,
-    ) -> Poll<Finished>
+    ) -> Poll<End>
     where
         M: Attempts,
         C: Classifier<M::Error>,
         N: Hear<M::Error>,
+        V: Values<M::Answer, M::Error>,
     {
+        let Told { hand, promise, keep } = told;
         let clock = Arc::clone(self.hub.clock());
         loop {
             for place in 0..PLACES {
                 if let Poll::Ready(landed) = flights.as_mut().poll(place, &*clock, context) {
-                    self.desk.land(place, hand.met(landed));
+                    let report = hand.met(landed);
+                    match (keep, report.outcome) {
+                        (Keep::Place, Outcome::Answer) => self.desk.accept(place),
+                        (Keep::Nothing | Keep::Place, _) => self.desk.land(place, report),
+                    }
                 }
             }
             if let Poll::Ready(finished) = self.driver.as_mut().poll(context) {
-                return Poll::Ready(finished);
+                return Poll::Ready(End::Finished(finished));
+            }
+            if let Some(place) = self.desk.held() {
+                return Poll::Ready(End::Held(place));
             }
             self.tell(hand);
             let mut changed = false;
@@ -234,8 +307,9 @@ impl Driven {
                     Change::Drop => flights.as_mut().drop(place),
                     Change::Make(Order { number, role, limits }) => {
                         let now = clock.now();
-                        let flight = hand.make(number, role, limits.deadline.since(now));
-                        let cut_at = limits.deadline.min(now.after(limits.total));
+                        let key = || Key::made(clock.wall(), entropy());
+                        let flight = hand.make(number, role, limits.deadline.since(now), key);
+                        let cut_at = promise.cut_at(now, limits.total, limits.deadline);
                         flights.as_mut().take_off(place, flight, cut_at);
                     }
                 }
@@ -248,7 +322,7 @@ impl Driven {
     }
 
     /// Tells of a wait that has begun, once for each attempt and reason: a wait that is looked at again is the same.
-    fn tell<M, C, N>(&mut self, hand: &mut Hand<M, C, N, M::Answer, M::Error>)
+    fn tell<M, C, N, V>(&mut self, hand: &mut Hand<M, C, N, V, M::Answer, M::Error>)
     where
         M: Attempts,
         N: Hear<M::Error>,
@@ -261,43 +335,73 @@ impl Driven {
             return;
         }
         self.told = told;
+        let error = match &hand.last {
+            Some(Last::Failed(error)) => Some(error),
+            Some(Last::Rejected(_)) | None => None,
+        };
         hand.hook.hear(&Notice {
             attempts: hand.attempts,
-            error: hand.last.as_ref(),
+            error,
             reason,
             wait,
         });
     }
 }
 
+/// What a call that is driven is asked with.
+struct Told<'r, M: Attempts, C, N, V> {
+    hand: &'r mut Hand<M, C, N, V, M::Answer, M::Error>,
+    promise: &'r Promise,
+    keep: &'r Keep,
+}
+
+/// How a call stands that asks nothing more.
+enum End {
+    Finished(Finished),
+    /// It has its answer, and the attempt at this place is held.
+    Held(usize),
+}
+
 /// What is the caller's, and what its attempts brought.
-pub(super) struct Hand<M, C, N, T, E> {
+pub(super) struct Hand<M, C, N, V, T, E> {
     pub(super) make: M,
     pub(super) classifier: C,
     pub(super) hook: N,
+    pub(super) values: V,
+    pub(super) key: Option<Key>,
     attempts: u32,
     answer: Option<T>,
-    last: Option<E>,
+    last: Option<Last<T, E>>,
 }
 
-impl<M: Attempts, C, N> Hand<M, C, N, M::Answer, M::Error> {
-    pub(super) const fn new(make: M, classifier: C, hook: N) -> Self {
+/// What the last attempt brought that brought no answer and was not cut.
+enum Last<T, E> {
+    Failed(E),
+    Rejected(T),
+}
+
+impl<M: Attempts, C, N, V> Hand<M, C, N, V, M::Answer, M::Error> {
+    pub(super) const fn new(make: M, classifier: C, hook: N, values: V, key: Option<Key>) -> Self {
         Self {
             make,
             classifier,
             hook,
+            values,
+            key,
             attempts: 0,
             answer: None,
             last: None,
         }
     }
 
-    fn make(&mut self, number: u32, role: Role, left: Duration) -> M::Flight {
+    fn make(&mut self, number: u32, role: Role, left: Duration, key: impl FnOnce() -> Key) -> M::Flight {
         self.attempts = number;
-        self.make.attempt(Attempt {
+        let own = &mut self.key;
+        self.make.attempt(|| Attempt {
             number,
             left,
             sent_for: role.reason(),
+            key: own.get_or_insert_with(key).clone(),
         })
     }
 
@@ -305,31 +409,47 @@ impl<M: Attempts, C, N> Hand<M, C, N, M::Answer, M::Error> {
     fn met(&mut self, landed: Landed<M::Answer, M::Error>) -> Report
     where
         C: Classifier<M::Error>,
+        V: Values<M::Answer, M::Error>,
     {
         match landed {
-            Landed::ByItself(Ok(answer)) => {
-                self.answer = Some(answer);
-                Report::of(Outcome::Answer)
-            }
+            Landed::ByItself(Ok(answer)) => match self.values.rejects(&answer) {
+                Some(failure) => self.rejected(answer, failure),
+                None => {
+                    self.answer = Some(answer);
+                    Report::of(Outcome::Answer)
+                }
+            },
             Landed::ByItself(Err(error)) => {
                 let failure = self.classifier.failure(&error);
-                self.last = Some(error);
+                self.last = Some(Last::Failed(error));
                 failure.report()
             }
             Landed::Cut => Failure::broke(Broke::Timeout).report(),
         }
     }
 
-    fn end(&mut self, finished: Finished, driven: &Driven) -> Result<M::Answer, RetryError<M::Error>> {
+    fn rejected(&mut self, answer: M::Answer, failure: Failure) -> Report {
+        self.last = Some(Last::Rejected(answer));
+        failure.report()
+    }
+
+    fn end(&mut self, finished: Finished, driven: &Driven) -> Result<M::Answer, RetryError<V::Error>>
+    where
+        V: Values<M::Answer, M::Error>,
+    {
         if let Some(answer) = self.answer.take()
             && finished.reason == Reason::Succeeded
         {
             return Ok(answer);
         }
+        let last = self.last.take().and_then(|last| match last {
+            Last::Failed(error) => Some(V::failed(error)),
+            Last::Rejected(answer) => V::rejected(answer),
+        });
         let now = driven.hub.clock().now();
         Err(RetryError {
             reason: finished.reason,
-            last: self.last.take(),
+            last,
             attempts: finished.sends,
             waited: driven.desk.waited(),
             retry_after: finished.retry_at.map(|at| at.since(now)),
@@ -341,7 +461,7 @@ impl<M: Attempts, C, N> Hand<M, C, N, M::Answer, M::Error> {
 /// The clock of a call on its own.
 enum Ticking {
     Given(Arc<dyn Clock>),
-    Runtime(HostClock),
+    Host(HostClock),
     Thread(StdClock),
 }
 
@@ -351,7 +471,7 @@ impl Ticking {
     fn of(alone: &Alone<'_>, timers: Timers) -> (Self, Instant) {
         match (&alone.clock, timers) {
             (Some(clock), _) => (Self::Given(Arc::clone(clock)), clock.now()),
-            (None, Timers::Runtime) => (Self::Runtime(HostClock::new()), Instant::START),
+            (None, Timers::Host) => (Self::Host(HostClock::new()), Instant::START),
             (None, Timers::Thread(clock)) => (Self::Thread(clock), Instant::START),
         }
     }
@@ -359,7 +479,7 @@ impl Ticking {
     fn shared(&self) -> Arc<dyn Clock> {
         match self {
             Self::Given(clock) => Arc::clone(clock),
-            Self::Runtime(clock) => Arc::new(*clock),
+            Self::Host(clock) => Arc::new(*clock),
             Self::Thread(clock) => Arc::new(*clock),
         }
     }
@@ -371,7 +491,7 @@ impl std::ops::Deref for Ticking {
     fn deref(&self) -> &(dyn Clock + 'static) {
         match self {
             Self::Given(clock) => &**clock,
-            Self::Runtime(clock) => clock,
+            Self::Host(clock) => clock,
             Self::Thread(clock) => clock,
         }
     }

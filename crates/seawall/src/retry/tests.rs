@@ -1,17 +1,27 @@
 //! Calls of closures on a clock that is cranked.
 
+use super::rules::By;
 use super::*;
+use crate::clock::Clock as _;
 use crate::crank::CrankedClock;
-use seawall_core::policy::Jitter;
+use crate::gate::Gate;
+use crate::hub::Hub;
+use seawall_core::policy::{Jitter, Policy};
+use seawall_core::trace::Recording;
 use std::cell::{Cell, RefCell};
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
+mod anywhere;
 mod calls;
 mod classified;
+mod composed;
 mod errors;
+mod held;
 mod leaves;
+mod values;
 
 thread_local! {
     /// The hub that a call on its own made for itself.
@@ -109,11 +119,12 @@ impl World {
         let attempts = RefCell::new(Vec::new());
         let mut notices = Vec::new();
         let make = |attempt: Attempt| {
-            attempts.borrow_mut().push(attempt);
+            attempts.borrow_mut().push(attempt.clone());
             self.attempt(clock, attempt)
         };
         let mut call = retry_with(make, rules)
             .replay(self.replay)
+            .key("the same in both ways")
             .notify(|notice: &Notice<'_, Failure>| {
                 let Notice {
                     attempts,

@@ -1,6 +1,7 @@
 //! What a call that ended tells, and to whom.
 
 use super::*;
+use seawall_core::reason::Reason;
 use std::error::Error;
 use std::io;
 

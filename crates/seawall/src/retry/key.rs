@@ -1,0 +1,84 @@
+//! The idempotency key of a call.
+//!
+//! What can go wrong: a key for each attempt, which lets a server do each of them. So a call has one, made once before
+//! the first attempt and the same for all of them, hedges too (rule E3).
+
+use seawall_core::rng::Rng;
+use seawall_core::time::Wall;
+use std::fmt;
+use std::sync::Arc;
+
+/// A call's idempotency key: a UUID of version 7, or [the caller's own](super::Retry::key).
+///
+/// The same for every attempt of a call, and for no two calls. Give it to your server where it takes one, and say
+/// [`replay(Replay::Keyed)`](super::Retry::replay) where it honours it.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Key(Text);
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Text {
+    // As text at once, for who asks for it wants it in a header.
+    Made([u8; 36]),
+    Own(Arc<str>),
+}
+
+/// Streams of calls count up from the first; that of the key is the last.
+const STREAM: u64 = u64::MAX;
+
+impl Key {
+    pub(super) fn made(date: Wall, seed: u64) -> Self {
+        let mut rng = Rng::new(seed, STREAM);
+        let mut random = [0; 10];
+        let drawn = [rng.next_u64().to_le_bytes(), rng.next_u64().to_le_bytes()];
+        random.copy_from_slice(&drawn.as_flattened()[..10]);
+        let unix_ms = u64::try_from(date.unix_ms).unwrap_or(0);
+        let uuid = uuid::Builder::from_unix_timestamp_millis(unix_ms, &random).into_uuid();
+        let mut text = [0; 36];
+        uuid.hyphenated().encode_lower(&mut text);
+        Self(Text::Made(text))
+    }
+
+    /// The key as text.
+    pub fn as_str(&self) -> &str {
+        match &self.0 {
+            Text::Made(text) => std::str::from_utf8(text).expect("a UUID is digits and hyphens"),
+            Text::Own(text) => text,
+        }
+    }
+}
+
+impl AsRef<str> for Key {
+    fn as_ref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl From<&str> for Key {
+    fn from(own: &str) -> Self {
+        Self(Text::Own(own.into()))
+    }
+}
+
+impl From<String> for Key {
+    fn from(own: String) -> Self {
+        Self(Text::Own(own.into()))
+    }
+}
+
+impl From<Arc<str>> for Key {
+    fn from(own: Arc<str>) -> Self {
+        Self(Text::Own(own))
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
