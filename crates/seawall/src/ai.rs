@@ -27,6 +27,7 @@ mod message;
 mod models;
 mod node;
 mod provider;
+pub mod prices;
 mod read;
 mod responses;
 mod tool;
