@@ -30,6 +30,8 @@ mod provider;
 pub mod prices;
 mod read;
 mod responses;
+#[cfg(feature = "tokens")]
+pub mod tokens;
 mod tool;
 
 pub use answer::{ChatAnswer, Choice, Finish, NotTheJson, Usage};
