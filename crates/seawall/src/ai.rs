@@ -23,6 +23,8 @@ mod codec;
 mod delta;
 mod dialect;
 mod embed;
+#[cfg(feature = "tokens")]
+pub mod fit;
 mod message;
 mod models;
 mod node;
