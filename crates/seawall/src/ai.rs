@@ -28,8 +28,8 @@ pub mod fit;
 mod message;
 mod models;
 mod node;
-mod provider;
 pub mod prices;
+mod provider;
 mod read;
 mod responses;
 #[cfg(feature = "tokens")]
