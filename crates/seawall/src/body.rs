@@ -20,6 +20,7 @@ mod stream;
 mod tests;
 mod top;
 
+use crate::json;
 use seawall_core::facts::{BodyFacts, BodyState};
 use seawall_core::verdict::Endpoint;
 use serde_json::Value;
@@ -199,6 +200,9 @@ fn inside_success(wire: &Wire<'_>, bytes: &[u8]) -> OwnedBodyFacts {
 }
 
 fn json_success(inference: bool, bytes: &[u8]) -> OwnedBodyFacts {
+    if is_plainly_good(bytes) {
+        return OwnedBodyFacts::default();
+    }
     let Some(top) = Top::read(bytes) else {
         return OwnedBodyFacts {
             state: BodyState::Undecodable,
@@ -212,6 +216,17 @@ fn json_success(inference: bool, bytes: &[u8]) -> OwnedBodyFacts {
         };
     }
     OwnedBodyFacts::default()
+}
+
+/// Whether the bytes are JSON that holds no error at its top, without a look at what else it holds: nearly always.
+fn is_plainly_good(bytes: &[u8]) -> bool {
+    let mut says_error = false;
+    let read = json::walk(bytes, &mut |path, _, _| {
+        says_error |= path.depth() == 1 && (path.is(&["error"]) || path.is(&["errors"]));
+        // Gemini wraps the errors of its streams in a list.
+        says_error |= path.is(&["*", "error"]) || path.is(&["*", "errors"]);
+    });
+    read.is_some() && !says_error
 }
 
 fn error_body(bytes: &[u8]) -> OwnedBodyFacts {
@@ -307,14 +322,23 @@ impl ContentKind {
         let Some(text) = content_type.and_then(|bytes| std::str::from_utf8(bytes).ok()) else {
             return Self::Unsaid;
         };
-        let essence = text.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
-        match essence.as_str() {
-            "" => Self::Unsaid,
-            "application/json" => Self::Json,
-            "text/event-stream" => Self::EventStream,
-            "text/html" => Self::Html,
-            other if other.ends_with("+json") => Self::Json,
-            _ => Self::Other,
+        let essence = text.split(';').next().unwrap_or("").trim();
+        let is = |kind: &str| essence.eq_ignore_ascii_case(kind);
+        let ends_as_json = || {
+            let end = essence.len().checked_sub("+json".len());
+            let end = end.and_then(|end| essence.get(end..));
+            end.is_some_and(|end| end.eq_ignore_ascii_case("+json"))
+        };
+        if essence.is_empty() {
+            Self::Unsaid
+        } else if is("application/json") || ends_as_json() {
+            Self::Json
+        } else if is("text/event-stream") {
+            Self::EventStream
+        } else if is("text/html") {
+            Self::Html
+        } else {
+            Self::Other
         }
     }
 }

@@ -105,7 +105,15 @@ enum Step<'b> {
     Item,
 }
 
-impl Path<'_> {
+impl<'b> Path<'b> {
+    /// The innermost key, where its level is told and it is no place of a list.
+    pub(crate) fn last_key(&self) -> Option<Text<'b>> {
+        match self.steps.get(self.depth.checked_sub(1)?)? {
+            Step::Key(key) => Some(*key),
+            Step::Item => None,
+        }
+    }
+
     /// Whether the value is the member of these keys; `*` is an item of a list.
     pub(crate) fn is(&self, keys: &[&str]) -> bool {
         self.depth == keys.len() && self.is_under(keys)

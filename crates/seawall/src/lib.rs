@@ -53,7 +53,6 @@ mod gate;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod hub;
-#[cfg(feature = "http")]
 mod json;
 pub mod retry;
 #[cfg(feature = "http")]

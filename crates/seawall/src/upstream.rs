@@ -7,6 +7,7 @@
 
 mod addressed;
 mod attempt;
+mod base;
 mod build;
 mod credential;
 mod end;
@@ -33,11 +34,12 @@ use crate::body::RequestBody;
 use crate::http::{Outgoing, Resend, Transport, Versions};
 use crate::hub::Hub;
 use crate::retry::Rules;
+use base::{Base, Known};
 use build::Place;
 use bytes::Bytes;
 use credential::Badge;
 use estimate::Estimate;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use keys::{Door, Keys};
 use neighbours::Neighbours;
 use seawall_core::call::Candidate;
@@ -73,6 +75,8 @@ pub struct Upstream {
 struct Shared {
     name: Arc<str>,
     base: Base,
+    /// Paths that calls went to before.
+    paths: Known,
     provider: Option<Provider>,
     /// What calls begin with; the gate has its own part.
     policy: RwLock<CallPolicy>,
@@ -117,17 +121,6 @@ impl Drop for Shared {
 #[derive(Clone, Default)]
 pub(crate) struct ModelGate(Option<Door>);
 
-/// Where an upstream's paths begin.
-#[derive(Clone, Debug)]
-struct Base {
-    scheme: http::uri::Scheme,
-    authority: http::uri::Authority,
-    /// Without a slash at its end; empty for the root.
-    path: String,
-    /// `api-version=…`, for every call that names none.
-    version: Option<String>,
-}
-
 /// One call to make.
 #[derive(Clone)]
 pub struct Call {
@@ -141,6 +134,9 @@ pub struct Call {
     retries_max: Option<u32>,
 }
 
+/// Headers that most calls do not exceed, the upstream's own included.
+const HEADERS_EXPECTED: usize = 6;
+
 impl Call {
     /// A call with this method and path, which may hold a query. The path is joined to the upstream's base address;
     /// whole segments with which it repeats the base's end stand once (`/openai/v1` and `/v1/models` are
@@ -150,7 +146,8 @@ impl Call {
         Self {
             method,
             path: path.into(),
-            headers: HeaderMap::new(),
+            // With room for what an upstream adds: a credential, a key.
+            headers: HeaderMap::with_capacity(HEADERS_EXPECTED),
             body: Bytes::new(),
             replay: None,
             key: None,
@@ -381,7 +378,7 @@ impl Upstream {
     /// Makes the call ready for this upstream. `key_of_call` is what all its candidates have in common.
     pub(crate) fn prepare(&self, call: Call, key_of_call: &KeyOfCall) -> Made {
         let shared = &*self.shared;
-        let url = shared.base.join(&call.path)?;
+        let url = shared.paths.join(&shared.base, &call.path)?;
         let provider = shared
             .provider
             .unwrap_or_else(|| Provider::inferred(url.host(), url.path()));
@@ -534,46 +531,6 @@ impl fmt::Debug for Upstream {
             .field("name", &self.shared.name)
             .finish_non_exhaustive()
     }
-}
-
-impl Base {
-    /// The address of `path` below this base.
-    fn join(&self, path: &str) -> Result<Uri, http::Error> {
-        let slash = if path.starts_with('/') { "" } else { "/" };
-        let path = format!("{slash}{path}");
-        let path = match path.strip_prefix("/v1") {
-            Some(rest) if self.is_deployment() && rest.starts_with('/') => rest,
-            Some(_) | None => &path,
-        };
-        // The longest end of the base that the path repeats, in whole segments.
-        let starts = self.path.match_indices('/').map(|(at, _)| at);
-        let repeated = starts.into_iter().find(|at| {
-            path.strip_prefix(&self.path[*at..])
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
-        });
-        let base = &self.path[..repeated.unwrap_or(self.path.len())];
-        let (mark, version) = match (&self.version, path.split_once('?')) {
-            (Some(version), None) => ("?", version.as_str()),
-            (Some(version), Some((_, query))) if !query.split('&').any(is_version) => ("&", version.as_str()),
-            (Some(_) | None, _) => ("", ""),
-        };
-        Uri::builder()
-            .scheme(self.scheme.clone())
-            .authority(self.authority.clone())
-            .path_and_query(format!("{base}{path}{mark}{version}"))
-            .build()
-    }
-
-    /// Whether it is a deployment of Azure, whose version is a query.
-    fn is_deployment(&self) -> bool {
-        self.path.contains("/openai/deployments/")
-    }
-}
-
-/// Whether this part of a query says which version of an API is meant: the one thing of a query that is an upstream's,
-/// and no secret.
-fn is_version(pair: &str) -> bool {
-    pair.starts_with("api-version=")
 }
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+mod scan;
+
 use seawall_core::profile::RequestFacts;
 use serde_json::{Map, Value};
 
@@ -53,6 +55,12 @@ impl RequestBody {
     /// assert_eq!((body.tokens_in, body.tokens_out()), (10, 100));
     /// ```
     pub fn read(bytes: &[u8]) -> Self {
+        // Nearly always. What is not plainly JSON is for the parser to say.
+        scan::read(bytes).unwrap_or_else(|| Self::built(bytes))
+    }
+
+    /// As [`read`](Self::read), by way of a tree.
+    fn built(bytes: &[u8]) -> Self {
         let Ok(Value::Object(body)) = serde_json::from_slice(bytes) else {
             return Self {
                 tokens_in: text_tokens(bytes.len()),
@@ -144,9 +152,14 @@ impl Media {
 }
 
 fn is_medium(text: &str) -> bool {
-    let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=-_".contains(byte);
     let start = &text.as_bytes()[..text.len().min(MEDIUM_LOOKED_AT_BYTES)];
-    text.len() > MEDIUM_BYTES_MIN && (text.starts_with("data:") || start.iter().all(is_base64))
+    text.len() > MEDIUM_BYTES_MIN && is_medium_start(start)
+}
+
+/// Whether a long text that begins so is no text.
+fn is_medium_start(start: &[u8]) -> bool {
+    let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=-_".contains(byte);
+    start.starts_with(b"data:") || start.iter().all(is_base64)
 }
 
 /// Kinds carry versions and previews: `web_search_20250305`, `computer_use_preview`.
@@ -156,3 +169,6 @@ fn acts_on_the_world(kind: &str) -> bool {
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,13 +1,14 @@
+use super::base::{Base, Known};
 use super::credential::{Badge, Credential};
 use super::hold::Holding;
 use super::keys::{Door, Keys};
 use super::neighbours::{Above, Neighbours};
-use super::{Base, Shared, Upstream};
+use super::{Shared, Upstream};
 use crate::chance::entropy;
 use crate::clock::{Clock, TokioClock};
 use crate::http::{Transport, TransportError, Versions};
 use crate::hub::Hub;
-use http::{HeaderName, Uri};
+use http::HeaderName;
 use seawall_core::call::Candidate;
 use seawall_core::classify::Override;
 use seawall_core::engine::Engine;
@@ -333,6 +334,7 @@ impl UpstreamBuilder {
         let shared = Shared {
             name: self.name.into(),
             base: self.base,
+            paths: Known::default(),
             provider: self.provider,
             policy: RwLock::new(self.policy.call),
             overrides: self.overrides,
@@ -426,45 +428,5 @@ impl Place {
     pub(super) fn above(&self) -> impl Iterator<Item = (Above, &Arc<str>)> {
         let parent = self.parent.iter().map(|name| (Above::Parent, name));
         parent.chain(self.quota.iter().map(|name| (Above::Quota, name)))
-    }
-}
-
-impl Base {
-    fn parse(url: &str) -> Result<Self, AddressFault> {
-        // The parser drops a fragment without a word.
-        if url.contains('#') {
-            return Err(AddressFault::Query);
-        }
-        let uri: Uri = url.parse().map_err(|_| AddressFault::NoUrl)?;
-        let (Some(scheme), Some(authority)) = (uri.scheme().cloned(), uri.authority().cloned()) else {
-            return Err(AddressFault::NotAbsolute);
-        };
-        if scheme != http::uri::Scheme::HTTP && scheme != http::uri::Scheme::HTTPS {
-            return Err(AddressFault::Scheme);
-        }
-        if authority.as_str().contains('@') {
-            return Err(AddressFault::UserInfo);
-        }
-        let host = authority.host();
-        if host.is_empty() {
-            return Err(AddressFault::NotAbsolute);
-        }
-        let port = authority.as_str().strip_prefix(host).unwrap_or_default();
-        let port_fits = matches!(port, "" | ":") || authority.port_u16().is_some_and(|port| port > 0);
-        if !port_fits {
-            return Err(AddressFault::Port);
-        }
-        let version = match uri.query() {
-            None => None,
-            Some(query) if super::is_version(query) && !query.contains('&') => Some(query.to_owned()),
-            Some(_) => return Err(AddressFault::Query),
-        };
-        let path = uri.path().trim_end_matches('/').to_owned();
-        Ok(Self {
-            scheme,
-            authority,
-            path,
-            version,
-        })
     }
 }

@@ -71,20 +71,54 @@ impl Drop for Held {
 
 /// The bytes of an answer as they come. Dropped on the way, its attempt has used what they say by then.
 struct Coming<'a, 'h> {
-    bytes: BytesMut,
+    bytes: Gathered,
     leave: &'a mut Leave<'h>,
+}
+
+/// The first chunk as it came: most answers have no second. Copied only where one follows.
+enum Gathered {
+    One(Bytes),
+    Several(BytesMut),
+}
+
+impl Gathered {
+    const NOTHING: Self = Self::One(Bytes::new());
+
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::One(bytes) => bytes,
+            Self::Several(bytes) => bytes,
+        }
+    }
+
+    fn add(&mut self, chunk: Bytes) {
+        match self {
+            Self::One(first) if first.is_empty() => *self = Self::One(chunk),
+            Self::One(first) => {
+                let mut both = BytesMut::with_capacity(2 * (first.len() + chunk.len()));
+                both.extend_from_slice(first);
+                both.extend_from_slice(&chunk);
+                *self = Self::Several(both);
+            }
+            Self::Several(bytes) => bytes.extend_from_slice(&chunk),
+        }
+    }
 }
 
 impl Coming<'_, '_> {
     fn take(&mut self) -> Bytes {
-        std::mem::take(&mut self.bytes).freeze()
+        match std::mem::replace(&mut self.bytes, Gathered::NOTHING) {
+            Gathered::One(bytes) => bytes,
+            Gathered::Several(bytes) => bytes.freeze(),
+        }
     }
 }
 
 impl Drop for Coming<'_, '_> {
     fn drop(&mut self) {
-        if !self.bytes.is_empty() {
-            self.leave.used(usage::of_part(&self.bytes));
+        let bytes = self.bytes.bytes();
+        if !bytes.is_empty() {
+            self.leave.used(usage::of_part(bytes));
         }
     }
 }
@@ -96,19 +130,19 @@ pub(super) async fn read_whole(
     held: &mut Held,
     leave: &mut Leave<'_>,
 ) -> (Bytes, Option<Broken>) {
-    let bytes = BytesMut::new();
+    let bytes = Gathered::NOTHING;
     let mut coming = Coming { bytes, leave };
     while let Some(chunk) = body.chunk().await {
         let chunk = match chunk {
             Ok(chunk) => chunk,
             Err(broken) => return (coming.take(), Some(broken)),
         };
-        let detail = if coming.bytes.len().saturating_add(chunk.len()) > bytes_max {
+        let detail = if coming.bytes.bytes().len().saturating_add(chunk.len()) > bytes_max {
             format!("the answer is longer than {bytes_max} bytes, which is the limit")
         } else if let Err(most) = held.add(chunk.len()) {
             format!("the answers held at once are longer than {most} bytes together, which is the limit")
         } else {
-            coming.bytes.extend_from_slice(&chunk);
+            coming.bytes.add(chunk);
             continue;
         };
         let whole = coming.take();

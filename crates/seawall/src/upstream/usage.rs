@@ -5,6 +5,7 @@
 //! paid for as far as it came. So each event is read, and of each count the greatest holds.
 
 use crate::body::Events;
+use crate::json::{self, Path, Value};
 use seawall_core::outcome::Usage;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -87,10 +88,83 @@ impl Body {
 
 /// The tokens that an answer reports, JSON or a stream of events; nothing where it reports none, or is something else.
 pub(super) fn read(body: &[u8]) -> Usage {
+    if !body.windows(5).any(|word| word == b"usage") {
+        return Usage::NONE;
+    }
+    if let Some(usage) = scanned(body) {
+        return usage;
+    }
     match serde_json::from_slice::<Body>(body) {
         Ok(body) => body.usage(),
         Err(_) => of_events(body),
     }
+}
+
+/// Where a body of JSON says what it used: the first of these that is an object counts.
+const PLACES: [&[&str]; 4] = [
+    &["usage"],
+    &["usageMetadata"],
+    &["message", "usage"],
+    &["response", "usage"],
+];
+/// The words for tokens read, and for those written, in the order in which they count.
+const READ: [&str; 3] = ["input_tokens", "prompt_tokens", "promptTokenCount"];
+const WRITTEN: [&str; 3] = ["output_tokens", "completion_tokens", "candidatesTokenCount"];
+
+/// The tokens that a plain answer reports, without building it: nearly always. Nothing where it is no JSON, or says them
+/// in a way that the parser is to judge.
+fn scanned(body: &[u8]) -> Option<Usage> {
+    let mut found = [None; PLACES.len()];
+    let mut is_plain = true;
+    json::walk(body, &mut |path, value, _| {
+        for (keys, counts) in PLACES.into_iter().zip(&mut found) {
+            is_plain &= note(path, value, keys, counts);
+        }
+    })?;
+    if !is_plain {
+        return None;
+    }
+    let said = found.into_iter().flatten().next();
+    let [tokens_in, tokens_out] = said.unwrap_or_default().map(|counts: [Option<u64>; 3]| {
+        let first = counts.into_iter().flatten().next();
+        first.unwrap_or(0)
+    });
+    Some(Usage {
+        tokens_in,
+        tokens_out,
+    })
+}
+
+/// Notes what one value says at one place. Says whether that is as it should be: once, and in whole numbers.
+fn note(
+    path: &Path<'_>,
+    value: Value<'_>,
+    keys: &[&str],
+    counts: &mut Option<[[Option<u64>; 3]; 2]>,
+) -> bool {
+    if path.is(keys) {
+        return match (value, &counts) {
+            (Value::Object, None) => {
+                *counts = Some([[None; 3]; 2]);
+                true
+            }
+            (Value::Null, None) => true,
+            _ => false,
+        };
+    }
+    let (Some([read, written]), true) = (counts.as_mut(), path.depth() == keys.len() + 1) else {
+        return true;
+    };
+    let Some(key) = path.last_key().filter(|_| path.is_under(keys)) else {
+        return true;
+    };
+    let mut words = READ.iter().zip(read).chain(WRITTEN.iter().zip(written));
+    let Some((_, count)) = words.find(|(word, _)| key.is(word)) else {
+        return true;
+    };
+    let is_said = value.as_u64().is_some() && count.is_none();
+    *count = value.as_u64();
+    is_said || value == Value::Null
 }
 
 /// The tokens that the first part of an answer reports. Only a stream says them before its end.
