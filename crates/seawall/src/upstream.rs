@@ -134,9 +134,6 @@ pub struct Call {
     retries_max: Option<u32>,
 }
 
-/// Headers that most calls do not exceed, the upstream's own included.
-const HEADERS_EXPECTED: usize = 6;
-
 impl Call {
     /// A call with this method and path, which may hold a query. The path is joined to the upstream's base address;
     /// whole segments with which it repeats the base's end stand once (`/openai/v1` and `/v1/models` are
@@ -146,8 +143,7 @@ impl Call {
         Self {
             method,
             path: path.into(),
-            // With room for what an upstream adds: a credential, a key.
-            headers: HeaderMap::with_capacity(HEADERS_EXPECTED),
+            headers: HeaderMap::new(),
             body: Bytes::new(),
             replay: None,
             key: None,
@@ -408,9 +404,12 @@ impl Upstream {
             headers.insert(key_header, key.clone());
             facts.key = true;
         }
-        if let Badge::Lasting(Some((name, secret))) = &shared.badge {
-            headers.insert(name.clone(), secret.to_value());
-        }
+        let credential = match &shared.badge {
+            Badge::Lasting(secret) => secret
+                .as_ref()
+                .map(|(name, secret)| (name.clone(), secret.to_value())),
+            Badge::Ending(_, _) => None,
+        };
         let replay = call.replay.unwrap_or_else(|| {
             match profile.replay_of(method, url.path(), facts) {
                 // The user's word on this upstream stands before what its provider documents.
@@ -432,6 +431,7 @@ impl Upstream {
                 headers,
                 body: call.body,
                 versions: shared.versions,
+                credential,
             },
             profile,
             endpoint,

@@ -109,6 +109,8 @@ pub struct Outgoing {
     pub body: Bytes,
     /// Which HTTP it may be sent in.
     pub versions: Versions,
+    /// Sent in place of any header of that name: an upstream's own, which no call's headers are copied for.
+    pub(crate) credential: Option<(HeaderName, HeaderValue)>,
 }
 
 impl Outgoing {
@@ -120,6 +122,7 @@ impl Outgoing {
             headers: HeaderMap::new(),
             body: Bytes::new(),
             versions: Versions::default(),
+            credential: None,
         }
     }
 
@@ -209,7 +212,7 @@ impl Outgoing {
         let mut request = Request::new(Full::new(self.body.clone()));
         *request.method_mut() = self.method.clone();
         *request.uri_mut() = Uri::from(target.path.clone());
-        let mut headers = HeaderMap::with_capacity(self.headers.len() + 2);
+        let mut headers = HeaderMap::with_capacity(self.headers.len() + 3);
         headers.insert(header::HOST, target.host_header.clone());
         self.copy_headers(&mut headers, |_| Travels::On);
         *request.headers_mut() = headers;
@@ -235,7 +238,7 @@ impl Outgoing {
             .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
             .map(<[u8]>::trim_ascii)
             .collect();
-        let mut headers = HeaderMap::with_capacity(self.headers.len() + 1);
+        let mut headers = HeaderMap::with_capacity(self.headers.len() + 2);
         self.copy_headers(&mut headers, |name| {
             let is_named = named
                 .iter()
@@ -268,6 +271,9 @@ impl Outgoing {
                 }
                 Travels::On | Travels::NoFurther => {}
             }
+        }
+        if let Some((name, value)) = &self.credential {
+            headers.insert(name.clone(), value.clone());
         }
         let takes_body = matches!(self.method, Method::POST | Method::PUT | Method::PATCH);
         if takes_body || !self.body.is_empty() {

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
+mod allocations;
 mod blocking;
 mod broken;
 mod dropped;
