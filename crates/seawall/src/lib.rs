@@ -72,5 +72,26 @@ pub use seawall_core;
 pub use seawall_core::policy::{Policy, PolicyError, Preset};
 pub use seawall_core::reason::Reason;
 pub use seawall_core::time::Duration;
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use seawall::RetryError;
+/// use std::io;
+///
+/// #[seawall::retry(policy = "interactive", deadline = "5s")]
+/// async fn lookup(name: &str) -> Result<usize, RetryError<io::Error>> {
+///     if name.is_empty() {
+///         return Err(io::Error::from(io::ErrorKind::InvalidInput));
+///     }
+///     Ok(name.len())
+/// }
+///
+/// assert_eq!(lookup("seawall").await?, 7);
+/// assert_eq!(lookup("").await.unwrap_err().reason.code(), "refused");
+/// # Ok(()) }
+/// ```
+#[cfg(feature = "macros")]
+#[doc(inline)]
+pub use seawall_macros::retry;
 #[cfg(feature = "http")]
 pub use upstream::{Answer, Call, CallError, Credential, Upstream, UpstreamError};

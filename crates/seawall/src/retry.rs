@@ -47,13 +47,15 @@ mod values;
 pub use attempts::{Attempt, Attempts, Awaited, Blocked, Blocking, BlockingWith, Each, EachWith};
 pub use classify::{ByType, Classifier, Classify, Failure};
 pub use compose::{CausedBy, Chain, Hint, Hinted, Hints, Only, Or, Within, caused_by};
-pub use error::{BoxedError, RetryError};
+#[doc(hidden)]
+pub use error::ended_as_own;
+pub use error::{BoxedError, Ends, RetryError};
 pub use held::{Held, Hold};
 pub use key::Key;
 pub use notice::{Hear, Heard, Notice, Unheard};
 pub use rules::{Alone, Rules};
 pub(crate) use run::Timers;
-pub use sieve::{By, Every, If, Sieve, Unhinted};
+pub use sieve::{By, Every, If, Sieve, Sifts, Unhinted};
 pub use values::{Classified, Kept, Rejected, Unmet, Values};
 
 use flights::Flights;
@@ -418,7 +420,7 @@ impl<'a, M: Attempts, C, N, V> Retry<'a, M, C, N, V> {
 impl<M, C, N, V> Future for Retry<'_, M, C, N, V>
 where
     M: Awaited,
-    C: Classifier<M::Error>,
+    C: Sifts<M::Error>,
     N: Hear<M::Error>,
     V: Values<M::Answer, M::Error>,
 {

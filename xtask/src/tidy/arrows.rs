@@ -46,8 +46,9 @@ const ROWS: &[Row] = &[
     row("seawall-core", &[], &[]),
     // Never the lab, in tests neither: what runs live must not lean on what pretends. Socket tests live in e2e.
     row("seawall", &["seawall-core", "seawall-macros"], &[]),
-    // At compile time only: it names what it expands to and depends on none of it.
-    row("seawall-macros", &[], &[]),
+    // At compile time only: it names what it expands to and depends on none of it, and reads names and lengths as the core
+    // does.
+    row("seawall-macros", &["seawall-core"], &[]),
     Row {
         by_feature: &[Gated {
             feature: "net",

@@ -2,8 +2,8 @@
 
 use super::{StdClock, block_on};
 use crate::retry::{
-    Attempt, Attempts, Blocked, Blocking, BlockingWith, Classifier, Hear, Held, Hold, Retry, RetryError,
-    Rules, Timers, Values,
+    Attempt, Attempts, Blocked, Blocking, BlockingWith, Hear, Held, Hold, Retry, RetryError, Rules, Sifts,
+    Timers, Values,
 };
 use std::future::poll_fn;
 use std::pin::pin;
@@ -92,7 +92,7 @@ where
     /// Why the call ended, and the last error of an attempt.
     pub fn call(self) -> Result<M::Answer, RetryError<V::Error>>
     where
-        C: Classifier<M::Error>,
+        C: Sifts<M::Error>,
         N: Hear<M::Error>,
         V: Values<M::Answer, M::Error>,
     {
@@ -109,7 +109,7 @@ where
 impl<M, C, N, V> Hold<'_, M, C, N, V>
 where
     M: Blocked,
-    C: Classifier<M::Error>,
+    C: Sifts<M::Error>,
     N: Hear<M::Error>,
     V: Values<M::Answer, M::Error>,
 {

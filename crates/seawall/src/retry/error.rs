@@ -4,6 +4,7 @@ use seawall_core::reason::Reason;
 use seawall_core::time::Duration;
 use std::error::Error;
 use std::fmt;
+use std::io;
 
 /// A call that has no answer: why it ended, and what its last attempt failed with.
 ///
@@ -104,6 +105,39 @@ impl<E: fmt::Display> fmt::Display for RetryError<E> {
 impl<E: Error + 'static> Error for RetryError<E> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.last.as_ref().map(|last| last as &(dyn Error + 'static))
+    }
+}
+
+/// What an [attribute](macro@crate::retry)'s function ends with that returns an error of its own: one that is made of how its
+/// call ended.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot say how a call ended",
+    label = "`{Self}` is not `From<RetryError<{Self}>>`",
+    note = "let the function say all of it: `-> Result<.., seawall::RetryError<{Self}>>`",
+    note = "or make its end one of its errors: `impl From<seawall::RetryError<{Self}>> for {Self}`"
+)]
+pub trait Ends: Sized {
+    /// The error that says how the call ended.
+    fn of_end(end: RetryError<Self>) -> Self;
+}
+
+impl<E: From<RetryError<E>>> Ends for E {
+    fn of_end(end: RetryError<E>) -> E {
+        end.into()
+    }
+}
+
+/// For the attribute.
+#[doc(hidden)]
+pub fn ended_as_own<T, E: Ends>(end: Result<T, RetryError<E>>) -> Result<T, E> {
+    end.map_err(E::of_end)
+}
+
+/// Of the last attempt's kind, or `TimedOut` where none failed by itself; the whole is inside.
+impl From<RetryError<io::Error>> for io::Error {
+    fn from(end: RetryError<Self>) -> Self {
+        let kind = end.last.as_ref().map_or(io::ErrorKind::TimedOut, Self::kind);
+        Self::new(kind, end)
     }
 }
 

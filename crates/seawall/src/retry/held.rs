@@ -5,11 +5,10 @@
 //! it is dropped: the call is committed (its health is judged, and it is never sent again), and the gate counts it as one
 //! that is out (rule I1).
 
-use super::classify::Classifier;
 use super::desk::Desk;
 use super::notice::{Hear, Unheard};
 use super::run::{Driver, Ending, Timers};
-use super::sieve::Sieve;
+use super::sieve::{Sieve, Sifts};
 use super::values::{Kept, Values};
 use super::{Attempts, Awaited, Retry, RetryError};
 use pin_project_lite::pin_project;
@@ -47,7 +46,7 @@ impl<'a, M: Attempts, C, N, V> Hold<'a, M, C, N, V> {
         context: &mut Context<'_>,
     ) -> Ending<Held<M::Answer>, V::Error>
     where
-        C: Classifier<M::Error>,
+        C: Sifts<M::Error>,
         N: Hear<M::Error>,
         V: Values<M::Answer, M::Error>,
     {
@@ -59,7 +58,7 @@ impl<'a, M: Attempts, C, N, V> Hold<'a, M, C, N, V> {
 impl<M, C, N, V> Future for Hold<'_, M, C, N, V>
 where
     M: Awaited,
-    C: Classifier<M::Error>,
+    C: Sifts<M::Error>,
     N: Hear<M::Error>,
     V: Values<M::Answer, M::Error>,
 {

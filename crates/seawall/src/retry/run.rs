@@ -7,7 +7,7 @@
 
 use super::Retry;
 use super::attempts::{Attempt, Attempts};
-use super::classify::{Classifier, Failure};
+use super::classify::Failure;
 use super::desk::{Change, Desk, Order, PLACES};
 use super::error::RetryError;
 use super::flights::{Flights, Landed};
@@ -16,6 +16,7 @@ use super::key::Key;
 use super::notice::{Hear, Notice};
 use super::promise::Promise;
 use super::rules::{Alone, By, Rules};
+use super::sieve::Sifts;
 use super::values::Values;
 use crate::blocking::StdClock;
 use crate::chance::entropy;
@@ -85,7 +86,7 @@ type Kept<T> = (T, Option<Slot>);
 impl<M, C, N, V> Retry<'_, M, C, N, V>
 where
     M: Attempts,
-    C: Classifier<M::Error>,
+    C: Sifts<M::Error>,
     V: Values<M::Answer, M::Error>,
 {
     #[inline]
@@ -277,7 +278,7 @@ impl Driven {
     ) -> Poll<End>
     where
         M: Attempts,
-        C: Classifier<M::Error>,
+        C: Sifts<M::Error>,
         N: Hear<M::Error>,
         V: Values<M::Answer, M::Error>,
     {
@@ -408,7 +409,7 @@ impl<M: Attempts, C, N, V> Hand<M, C, N, V, M::Answer, M::Error> {
     /// Keeps what an attempt brought, and says what the engine is to make of it.
     fn met(&mut self, landed: Landed<M::Answer, M::Error>) -> Report
     where
-        C: Classifier<M::Error>,
+        C: Sifts<M::Error>,
         V: Values<M::Answer, M::Error>,
     {
         match landed {

@@ -40,13 +40,20 @@ impl Sieve {
     };
 }
 
-impl<E: Classify, H: Hints<E>> Classifier<E> for Sieve<ByType, Every, H> {
+/// Says what an error of a call is: a [`Sieve`] does whose parts do. A trait of its own, beside [`Classifier`], so that the
+/// compiler names the one part that is missing.
+pub trait Sifts<E>: sealed::Sealed {
+    /// What `error` is to the engine.
+    fn failure(&mut self, error: &E) -> Failure;
+}
+
+impl<E: Classify, H: Hints<E>> Sifts<E> for Sieve<ByType, Every, H> {
     fn failure(&mut self, error: &E) -> Failure {
         self.hint.hinted(error, error.classify())
     }
 }
 
-impl<E, W: FnMut(&E) -> bool, H: Hints<E>> Classifier<E> for Sieve<ByType, If<W>, H> {
+impl<E, W: FnMut(&E) -> bool, H: Hints<E>> Sifts<E> for Sieve<ByType, If<W>, H> {
     fn failure(&mut self, error: &E) -> Failure {
         if (self.when.0)(error) {
             self.hint.hinted(error, Failure::transient())
@@ -56,14 +63,14 @@ impl<E, W: FnMut(&E) -> bool, H: Hints<E>> Classifier<E> for Sieve<ByType, If<W>
     }
 }
 
-impl<E, K: Classifier<E>, H: Hints<E>> Classifier<E> for Sieve<By<K>, Every, H> {
+impl<E, K: Classifier<E>, H: Hints<E>> Sifts<E> for Sieve<By<K>, Every, H> {
     fn failure(&mut self, error: &E) -> Failure {
         let failure = self.base.0.failure(error);
         self.hint.hinted(error, failure)
     }
 }
 
-impl<E, K: Classifier<E>, W: FnMut(&E) -> bool, H: Hints<E>> Classifier<E> for Sieve<By<K>, If<W>, H> {
+impl<E, K: Classifier<E>, W: FnMut(&E) -> bool, H: Hints<E>> Sifts<E> for Sieve<By<K>, If<W>, H> {
     fn failure(&mut self, error: &E) -> Failure {
         if (self.when.0)(error) {
             let failure = self.base.0.failure(error);
@@ -72,4 +79,9 @@ impl<E, K: Classifier<E>, W: FnMut(&E) -> bool, H: Hints<E>> Classifier<E> for S
             Failure::permanent()
         }
     }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl<B, W, H> Sealed for super::Sieve<B, W, H> {}
 }

@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 mod allocations;
+#[cfg(feature = "macros")]
+mod attribute;
 mod blocking;
 mod broken;
 mod dropped;
