@@ -14,7 +14,9 @@
 //! What it does not cover: whether the bytes are whole, which only the connection knows; whether a stream of events
 //! ends as its dialect demands (rule L3) is for [`read_whole`] to say. Reference: RFC 9457 for problem+json.
 
+mod course;
 mod request;
+mod sse;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -27,7 +29,10 @@ use serde_json::Value;
 use stream::whole_stream;
 use top::Top;
 
+pub(crate) use course::{Complete, Course, Word};
 pub use request::{ANSWER_TOKENS_DEFAULT, RequestBody, request_facts};
+pub use sse::{EVENT_BYTES_MAX, ServerEvent};
+pub(crate) use sse::{RawEvent, Sse};
 pub(crate) use stream::Events;
 
 /// The longest message that is kept of a body: enough for every phrase that decides.
@@ -143,6 +148,35 @@ pub fn read_whole(wire: &Wire<'_>, bytes: &[u8]) -> OwnedBodyFacts {
         | ContentKind::Other
         | ContentKind::Unsaid => facts,
     }
+}
+
+/// How much of a good answer is looked at before its caller gets it as it comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lead {
+    /// A model's events, up to the first with content.
+    Content,
+    /// The whole of it, where that is short: it can be spoilt by what it says.
+    Whole,
+    /// Its first bytes.
+    Bytes,
+}
+
+impl Lead {
+    pub(crate) fn of(wire: &Wire<'_>) -> Self {
+        if is_encoded(wire) || !is_inference(wire.endpoint) {
+            return Self::Bytes;
+        }
+        match ContentKind::of(wire.content_type) {
+            ContentKind::EventStream => Self::Content,
+            ContentKind::Json | ContentKind::Html | ContentKind::Unsaid => Self::Whole,
+            ContentKind::Other => Self::Bytes,
+        }
+    }
+}
+
+/// Whether a body that says this of itself is events that can be read.
+pub(crate) fn is_event_stream(content_type: Option<&[u8]>, content_encoding: Option<&[u8]>) -> bool {
+    matches!(ContentKind::of(content_type), ContentKind::EventStream) && !says_encoded(content_encoding)
 }
 
 /// The error that a stream's first event is, from the event's name and data; nothing where it is content.
@@ -351,7 +385,11 @@ const fn is_inference(endpoint: Endpoint) -> bool {
 }
 
 fn is_encoded(wire: &Wire<'_>) -> bool {
-    wire.content_encoding.is_some_and(|value| {
+    says_encoded(wire.content_encoding)
+}
+
+fn says_encoded(content_encoding: Option<&[u8]>) -> bool {
+    content_encoding.is_some_and(|value| {
         !value.trim_ascii().eq_ignore_ascii_case(b"identity") && !value.trim_ascii().is_empty()
     })
 }

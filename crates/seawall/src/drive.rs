@@ -4,10 +4,12 @@
 //! same one on a plain thread; a simulator calls the same engine from a heap of events. From one seed all three
 //! print the same trace, byte for byte.
 
-use crate::hub::{CallGuard, Hub, Landed, Landing, Leave, Opened, Others, Step, Told};
+use crate::hub::{CallGuard, Hub, Landed, Landing, Leave, Opened, Others, Step, Streaming, Told};
+use pin_project_lite::pin_project;
 use seawall_core::call::Spec;
 use seawall_core::reason::Reason;
 use seawall_core::time::{Duration, Instant};
+use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -43,6 +45,48 @@ impl<T, F: FnMut(T)> Log<T> for F {
     }
 }
 
+/// How an attempt came back.
+pub(crate) enum Flown<'h, T, S> {
+    /// It is over.
+    Landed(Landed<'h, T>),
+    /// It has brought content, and more follows: its call is not sent again.
+    Content(Leave<'h>, S),
+}
+
+pin_project! {
+    /// An attempt that is over when it comes back.
+    struct Whole<F> {
+        #[pin]
+        flight: F,
+    }
+}
+
+impl<'h, T, F: Future<Output = Landed<'h, T>>> Future for Whole<F> {
+    type Output = Flown<'h, T, Infallible>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.project().flight.poll(context).map(Flown::Landed)
+    }
+}
+
+/// How far a call was driven.
+pub(crate) enum Driven<S> {
+    /// To its end.
+    Finished(Finished),
+    /// To its first content.
+    Streams(Streaming, S),
+}
+
+impl Driven<Infallible> {
+    fn finished(self) -> Finished {
+        match self {
+            Self::Finished(finished) => finished,
+            Self::Streams(_, never) => match never {},
+        }
+    }
+}
+
 /// Drives one call to its end. `send` makes the future of one attempt, which lands with a report; `log` is told what
 /// each attempt brought, in the order in which they ended, and what was waited for.
 ///
@@ -55,6 +99,20 @@ pub async fn drive<'h, 's, T, F>(
 ) -> Finished
 where
     F: Future<Output = Landed<'h, T>>,
+{
+    let send = move |leave| Whole { flight: send(leave) };
+    drive_to_content(hub, spec, send, log).await.finished()
+}
+
+/// As [`drive`], up to the first content that an attempt brings: whatever else is out then has lost, and is dropped.
+pub(crate) async fn drive_to_content<'h, 's, T, S, F>(
+    hub: &'h Arc<Hub>,
+    spec: impl Fn(Instant) -> Spec<'s>,
+    mut send: impl FnMut(Leave<'h>) -> F,
+    log: &mut impl Log<T>,
+) -> Driven<S>
+where
+    F: Future<Output = Flown<'h, T, S>>,
 {
     let mut hedges = false;
     let opened = hub.open(|now| {
@@ -69,18 +127,23 @@ where
                 mut leave,
                 report,
                 value,
-            } = send(leave).await;
+            } = match send(leave).await {
+                Flown::Landed(landed) => landed,
+                Flown::Content(leave, stream) => {
+                    return Driven::Streams(hub.commit_opening(leave, spec), stream);
+                }
+            };
             let landing = hub.land_opening(&mut leave, report, spec);
             log.landed(value);
             match landing {
                 Landing::Seated(call, told) => (call, told),
                 Landing::Answered(ended) => {
-                    return Finished {
+                    return Driven::Finished(Finished {
                         reason: Reason::Succeeded,
                         unknown: ended.unknown,
                         retry_at: None,
                         sends: ended.sends,
-                    };
+                    });
                 }
             }
         }
@@ -94,38 +157,41 @@ pub(crate) async fn drive_since<'h, 's, T, F>(
     hub: &'h Arc<Hub>,
     began: Instant,
     spec: impl FnOnce(Instant) -> Spec<'s>,
-    send: impl FnMut(Leave<'h>) -> F,
-    log: &mut impl Log<T>,
-) -> Finished
-where
-    F: Future<Output = Landed<'h, T>>,
-{
-    let (call, told) = hub.begin_at(began, spec(began));
-    follow(hub, call, told, false, send, log).await
-}
-
-/// Does what the verdicts on a call say, until one of them is that it is over.
-async fn follow<'h, T, F>(
-    hub: &'h Arc<Hub>,
-    mut call: CallGuard<'h>,
-    mut told: Told<'h>,
-    hedges: bool,
     mut send: impl FnMut(Leave<'h>) -> F,
     log: &mut impl Log<T>,
 ) -> Finished
 where
     F: Future<Output = Landed<'h, T>>,
 {
+    let send = move |leave| Whole { flight: send(leave) };
+    let (call, told) = hub.begin_at(began, spec(began));
+    follow(hub, call, told, false, send, log).await.finished()
+}
+
+/// Does what the verdicts on a call say, until one of them is that it is over, or an attempt brings content.
+async fn follow<'h, T, S, F>(
+    hub: &'h Arc<Hub>,
+    mut call: CallGuard<'h>,
+    mut told: Told<'h>,
+    hedges: bool,
+    mut send: impl FnMut(Leave<'h>) -> F,
+    log: &mut impl Log<T>,
+) -> Driven<S>
+where
+    F: Future<Output = Flown<'h, T, S>>,
+{
     let mut flights = Flights { out: [None, None] };
     loop {
         told = match told.step {
             // Nothing changes for it before it lands: no flight to keep, no lock to ask under, nothing to allocate.
-            Step::Send(leave) if !hedges => {
-                let Landed { leave, report, value } = send(leave).await;
-                let told = call.settle_and_poll(leave, report, Others::None);
-                log.landed(value);
-                told
-            }
+            Step::Send(leave) if !hedges => match send(leave).await {
+                Flown::Landed(Landed { leave, report, value }) => {
+                    let told = call.settle_and_poll(leave, report, Others::None);
+                    log.landed(value);
+                    told
+                }
+                Flown::Content(leave, stream) => return Driven::Streams(call.commit(leave), stream),
+            },
             Step::Send(leave) => {
                 flights.add(leave.attempt(), Box::pin(send(leave)));
                 call.poll()
@@ -136,14 +202,22 @@ where
                 flights.drop_lost(attempt);
                 call.poll()
             }
-            Step::InFlight { hedge_at, lost: None } => match flights.next(&call, hedge_at).await {
-                Some(Landed { leave, report, value }) => {
-                    let told = call.settle_and_poll(leave, report, flights.others());
-                    log.landed(value);
-                    told
+            Step::InFlight { hedge_at, lost: None } => {
+                match flights.next(&call, hedge_at).await {
+                    Some(Flown::Landed(Landed { leave, report, value })) => {
+                        let told = call.settle_and_poll(leave, report, flights.others());
+                        log.landed(value);
+                        told
+                    }
+                    Some(Flown::Content(leave, stream)) => {
+                        let streaming = call.commit(leave);
+                        // The other has lost: it is abandoned before the caller gets a byte.
+                        drop(flights);
+                        return Driven::Streams(streaming, stream);
+                    }
+                    None => call.poll(),
                 }
-                None => call.poll(),
-            },
+            }
             Step::Wait(until) | Step::Park { until } => {
                 let began = hub.clock().now();
                 log.waits(told.reason, until.since(began));
@@ -154,12 +228,12 @@ where
             Step::Finish { unknown, retry_at } => {
                 // What is still out has lost: it is abandoned before the call ends.
                 drop(flights);
-                return Finished {
+                return Driven::Finished(Finished {
                     reason: told.reason,
                     unknown,
                     retry_at,
                     sends: call.end().sends,
-                };
+                });
             }
         };
     }
@@ -195,9 +269,9 @@ impl<F> Flights<F> {
     }
 
     /// The next attempt that lands; `None` when it is time to ask: about a hedge, or about which of two has lost.
-    async fn next<'h, T>(&mut self, call: &CallGuard<'_>, hedge_at: Option<Instant>) -> Option<Landed<'h, T>>
+    async fn next(&mut self, call: &CallGuard<'_>, hedge_at: Option<Instant>) -> Option<F::Output>
     where
-        F: Future<Output = Landed<'h, T>>,
+        F: Future,
     {
         let both = self.out.iter().all(Option::is_some);
         let until = if both { Some(Instant::NEVER) } else { hedge_at };

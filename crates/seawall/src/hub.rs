@@ -5,6 +5,8 @@
 //! guard ([`CallGuard`], [`Leave`]) that gives back on drop; whoever changes the engine passes its wakes on before it
 //! lets go; and wakers are called after the lock is open.
 
+mod streaming;
+
 use crate::clock::{Clock, Sleep};
 use crate::sync::{Mutex, MutexGuard};
 use seawall_core::call::Spec;
@@ -19,6 +21,8 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
+
+pub(crate) use streaming::{Closed, Streaming};
 
 /// An engine that many callers share.
 pub struct Hub {

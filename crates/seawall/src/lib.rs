@@ -94,4 +94,4 @@ pub use seawall_core::time::Duration;
 #[doc(inline)]
 pub use seawall_macros::retry;
 #[cfg(feature = "http")]
-pub use upstream::{Answer, Call, CallError, Credential, Upstream, UpstreamError};
+pub use upstream::{Answer, Call, CallError, Credential, Opened, StreamError, Upstream, UpstreamError};

@@ -12,13 +12,17 @@ mod build;
 mod credential;
 mod end;
 mod estimate;
+mod head;
 mod hold;
 mod keys;
 mod neighbours;
+mod open;
+mod opened;
 mod refresh;
 mod send;
 mod state;
 mod usage;
+mod watch;
 
 pub(crate) use addressed::OwnCredential;
 pub use build::{
@@ -27,6 +31,8 @@ pub use build::{
 };
 pub use credential::Credential;
 pub use end::{Answer, AttemptNote, Attempts, CallError, RefusedAnswer, UnknownWrite};
+pub use open::HOLD_BYTES_MAX;
+pub use opened::{Form, Opened, StreamError};
 pub(crate) use send::{KeyOfCall, Made, Stop, Way, without_candidate};
 pub use state::{KeyState, KeysState, UpstreamState};
 

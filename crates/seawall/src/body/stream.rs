@@ -1,62 +1,39 @@
-//! Whether a stream of events came to its end (rule L3).
+//! A stream of events that is read whole.
 //!
-//! What can go wrong: a server that dies in mid-sentence often ends its connection cleanly, and HTTP calls the
-//! half of an answer whole. So only the dialect's own last word makes a stream complete: OpenAI's `[DONE]` or a
-//! `finish_reason`, Anthropic's `message_stop`, a response's `completed` or `incomplete` (which the provider means),
-//! Gemini's `finishReason`. What it does not cover: streams that are handed on as they come, whose breaks are told
-//! in their own dialect.
+//! What can go wrong is what goes wrong with any stream ([`Course`]), and is told of the whole: complete, cut short, an
+//! error on the way, or a hole. What it does not cover: streams that are handed on as they come.
 
-use super::{OwnedBodyFacts, error_event};
+use super::OwnedBodyFacts;
+use super::course::{Complete, Course, Word};
+use super::sse::{Sse, field};
 use seawall_core::facts::BodyState;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 
-/// What a whole stream at an inference endpoint says: complete, cut short, or an error on the way, with its facts.
+/// What a whole stream at an inference endpoint says, with the facts of its error where it holds one.
 pub(super) fn whole_stream(bytes: &[u8]) -> OwnedBodyFacts {
-    let mut facts = OwnedBodyFacts {
-        state: BodyState::Truncated,
+    let is = |state| OwnedBodyFacts {
+        state,
         ..OwnedBodyFacts::default()
     };
-    for (name, data) in Events::of(bytes) {
-        if let Some(error) = error_event(&name, &data) {
-            return error;
-        }
-        if is_last_word(&data) {
-            facts.state = BodyState::WellFormed;
+    let (mut sse, mut course) = (Sse::new(usize::MAX), Course::default());
+    let mut rest = bytes;
+    while let Ok(Some(event)) = sse.read(&mut rest) {
+        match course.hear(&event.name, &event.data) {
+            Word::Greeting | Word::Content => {}
+            Word::Error(error) => return *error,
+            Word::Unreadable => return is(BodyState::Undecodable),
         }
     }
-    facts
-}
-
-/// What the last events of the dialects have in common: each says its end in a place of its own.
-#[derive(Deserialize)]
-struct Said {
-    #[serde(default, rename = "type")]
-    kind: Option<String>,
-    #[serde(default)]
-    choices: Vec<Part>,
-    #[serde(default)]
-    candidates: Vec<Part>,
-}
-
-#[derive(Deserialize)]
-struct Part {
-    #[serde(default, alias = "finishReason")]
-    finish_reason: Option<IgnoredAny>,
-}
-
-fn is_last_word(data: &[u8]) -> bool {
-    if data.trim_ascii() == b"[DONE]" {
-        return true;
+    if let Some(event) = sse.end() {
+        match course.hear(&event.name, &event.data) {
+            // What cannot be read here is an event that did not come whole.
+            Word::Greeting | Word::Content | Word::Unreadable => {}
+            Word::Error(error) => return *error,
+        }
     }
-    // An event that cannot be read ends nothing.
-    let Ok(said) = serde_json::from_slice::<Said>(data) else {
-        return false;
-    };
-    let last = ["message_stop", "response.completed", "response.incomplete"];
-    let mut parts = said.choices.iter().chain(&said.candidates);
-    said.kind.is_some_and(|kind| last.contains(&kind.as_str()))
-        || parts.any(|part| part.finish_reason.is_some())
+    match course.complete() {
+        Complete::Not => is(BodyState::Truncated),
+        Complete::Answer | Complete::Whole => is(BodyState::WellFormed),
+    }
 }
 
 /// The events of a stream that carry data: name and data.
@@ -65,8 +42,12 @@ pub(crate) struct Events<'a> {
 }
 
 impl<'a> Events<'a> {
-    pub(crate) const fn of(bytes: &'a [u8]) -> Self {
-        Self { rest: bytes }
+    pub(crate) fn of(bytes: &'a [u8]) -> Self {
+        let rest = match bytes.strip_prefix(b"\xef\xbb\xbf") {
+            Some(rest) => rest,
+            None => bytes,
+        };
+        Self { rest }
     }
 
     fn line(&mut self) -> &'a [u8] {
@@ -85,33 +66,27 @@ impl Iterator for Events<'_> {
     type Item = (String, Vec<u8>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (mut name, mut data) = (String::new(), Vec::new());
+        let (mut name, mut data) = (String::new(), None::<Vec<u8>>);
         while !self.rest.is_empty() {
             let line = self.line();
             if line.is_empty() {
-                if !data.is_empty() {
+                if let Some(data) = data {
                     return Some((name, data));
                 }
                 name.clear();
                 continue;
             }
-            let (field, value) = match line.iter().position(|byte| *byte == b':') {
-                Some(colon) => (&line[..colon], &line[colon + 1..]),
-                None => (line, b"".as_slice()),
-            };
-            let value = value.strip_prefix(b" ").unwrap_or(value);
-            match field {
-                b"event" => name = String::from_utf8_lossy(value).into_owned(),
-                b"data" => {
-                    if !data.is_empty() {
-                        data.push(b'\n');
-                    }
+            match (field(line), &mut data) {
+                ((b"event", value), _) => name = String::from_utf8_lossy(value).into_owned(),
+                ((b"data", value), None) => data = Some(value.to_vec()),
+                ((b"data", value), Some(data)) => {
+                    data.push(b'\n');
                     data.extend_from_slice(value);
                 }
                 _ => {}
             }
         }
-        (!data.is_empty()).then_some((name, data))
+        data.map(|data| (name, data))
     }
 }
 
@@ -126,7 +101,7 @@ mod tests {
         for (events, state) in [
             (delta, BodyState::Truncated),
             (": ping", BodyState::Truncated),
-            ("data: {\"choices\":[{\"finish_reason\":", BodyState::Truncated),
+            ("data: {\"choices\":[{\"finish_reason\":", BodyState::Undecodable),
             (
                 "data: {\"type\":\"response.output_item.done\"}",
                 BodyState::Truncated,

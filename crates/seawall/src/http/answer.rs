@@ -225,6 +225,14 @@ impl AnswerBody {
         }
     }
 
+    /// Another total limit than that of its attempt: a call's deadline holds up to its first content, and no further.
+    pub(crate) fn end_by(&mut self, total_by: Instant) {
+        match &mut self.state {
+            State::Live(live) => live.total_by = total_by,
+            State::Broke(_) | State::Ended => {}
+        }
+    }
+
     /// Bytes of the body that have come so far.
     pub fn received_bytes(&self) -> u64 {
         self.received_bytes

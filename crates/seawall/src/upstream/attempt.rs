@@ -1,19 +1,16 @@
 //! One attempt of a call: over the transport, and its facts through the classification table.
 
-use super::credential::Badge;
 use super::end::AttemptNote;
+use super::head::{Head, Headed, head};
 use super::hold::{Held, read_whole};
-use super::refresh::Refresher;
 use super::{Prepared, Shared, usage};
-use crate::body::{OwnedBodyFacts, Wire};
-use crate::http::{AttemptLimits, Broken, HeaderFacts, Outgoing};
+use crate::body::{self, OwnedBodyFacts, Wire};
+use crate::http::{Broken, HeaderFacts};
 use crate::hub::{Landed, Leave};
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use seawall_core::classify::{Classified, classify};
-use seawall_core::facts::{BodyFacts, BodyState, Broke, Facts, NoHeaders};
-use seawall_core::hint;
-use seawall_core::learned::Learned;
+use seawall_core::facts::{BodyState, Broke, Facts, NoHeaders};
 use seawall_core::outcome::{Outcome, Report};
 use seawall_core::time::{Duration, Instant};
 
@@ -40,34 +37,7 @@ pub(super) struct Heard {
     pub(super) _held: Held,
 }
 
-/// Sends one attempt that the engine permitted, and reads its answer whole.
-pub(super) async fn attempt<'h>(
-    shared: &Shared,
-    prepared: &Prepared,
-    mut leave: Leave<'h>,
-) -> Landed<'h, Brought> {
-    let now = shared.hub.clock().now();
-    let limits = leave.limits();
-    let by = now.after(limits.total.min(limits.deadline.since(now)));
-    let sent_for = leave.role().reason().code();
-    let Flown { judged, first_byte } = match &shared.badge {
-        Badge::Lasting(_) => send_once(shared, prepared, &prepared.out, by, &mut leave).await,
-        Badge::Ending(header, refresher) => {
-            send_renewed(shared, prepared, (header, refresher), by, &mut leave).await
-        }
-    };
-    let note = AttemptNote {
-        candidate: leave.candidate(),
-        sent_for,
-        outcome: judged.report.outcome.name(),
-        status: judged.heard.as_ref().map(|heard| heard.status.as_u16()),
-        resent: judged.report.resent,
-        first_byte,
-    };
-    leave.landed(judged.report, Brought { note, judged })
-}
-
-/// What an attempt met, or one send of it.
+/// An attempt that is over, and when its answer began.
 pub(super) struct Flown {
     pub(super) judged: Judged,
     pub(super) first_byte: Option<Duration>,
@@ -75,7 +45,7 @@ pub(super) struct Flown {
 
 impl Flown {
     /// Nothing was sent: there is no credential to send it with.
-    fn nothing(why: &str) -> Self {
+    pub(super) fn nothing(why: &str) -> Self {
         Self {
             judged: Judged {
                 report: Report::of(Outcome::Denied { latches: false }),
@@ -86,122 +56,73 @@ impl Flown {
         }
     }
 
-    /// Whether a new version of the credential is what this answer asks for (rule D6).
-    fn asks_for_a_new_credential(&self) -> bool {
-        let denied = matches!(self.judged.report.outcome, Outcome::Denied { latches: true });
-        denied && self.judged.report.status == StatusCode::UNAUTHORIZED.as_u16()
+    /// It ends, and this is what it brought.
+    pub(super) fn lands(self, leave: Leave<'_>) -> Landed<'_, Brought> {
+        let Self { judged, first_byte } = self;
+        let note = AttemptNote {
+            candidate: leave.candidate(),
+            sent_for: leave.role().reason().code(),
+            outcome: judged.report.outcome.name(),
+            status: judged.heard.as_ref().map(|heard| heard.status.as_u16()),
+            resent: judged.report.resent,
+            first_byte,
+        };
+        leave.landed(judged.report, Brought { note, judged })
     }
 }
 
-/// Sends with the newest version of the credential; where that is denied, once more with a newer one (rule D6).
-async fn send_renewed(
+/// Sends one attempt that the engine permitted, and reads its answer whole.
+pub(super) async fn attempt<'h>(
     shared: &Shared,
     prepared: &Prepared,
-    (header, refresher): (&HeaderName, &Refresher),
-    by: Instant,
-    leave: &mut Leave<'_>,
-) -> Flown {
-    let clock = shared.hub.clock();
-    let mut out = prepared.out.clone();
-    let version = match refresher.version(by).await {
-        Ok(version) => version,
-        Err(why) => return Flown::nothing(&why),
+    mut leave: Leave<'h>,
+) -> Landed<'h, Brought> {
+    let by = ends_by(shared, &leave);
+    let flown = match head(shared, prepared, by, &mut leave).await {
+        Headed::Head(head) => read_to_end(shared, prepared, head, &mut leave).await,
+        Headed::Over(flown) => flown,
     };
-    leave.renew(version.number);
-    out.headers.insert(header.clone(), version.secret.to_value());
-    let mut flown = send_once(shared, prepared, &out, by, leave).await;
-    if !flown.asks_for_a_new_credential() {
-        note_accepted(refresher, version.number, &flown);
-        return flown;
-    }
-    leave.sent_back();
-    let version = match refresher.newer_than(version.number, by).await {
-        Ok(version) if clock.now() < by => version,
-        Ok(_) => {
-            flown.judged.detail = Some("no time was left to send it with a new one".to_owned());
-            return flown;
-        }
-        Err(why) => {
-            flown.judged.detail = Some(why.to_string());
-            return flown;
-        }
-    };
-    // Before the second answer is held: the first has served its turn.
-    drop(flown);
-    leave.renew(version.number);
-    out.headers.insert(header.clone(), version.secret.to_value());
-    let mut flown = send_once(shared, prepared, &out, by, leave).await;
-    flown.judged.report.resent = true;
-    note_accepted(refresher, version.number, &flown);
-    flown
+    flown.lands(leave)
 }
 
-/// A version that a server took is worth replacing when it is denied later.
-fn note_accepted(refresher: &Refresher, number: u32, flown: &Flown) {
-    match flown.judged.report.outcome {
-        Outcome::Answer | Outcome::Refused(_) => refresher.accepted(number),
-        Outcome::Throttled { .. } | Outcome::Failed { .. } | Outcome::Denied { .. } => {}
-    }
+/// When an attempt that begins now must have ended, or brought content.
+pub(super) fn ends_by(shared: &Shared, leave: &Leave<'_>) -> Instant {
+    let (now, limits) = (shared.hub.clock().now(), leave.limits());
+    now.after(limits.total.min(limits.deadline.since(now)))
 }
 
-/// Sends `out`, with its one re-send (rule D5), and reads the whole answer, by `by`.
-async fn send_once(
+/// Reads the whole of an answer, and judges it.
+pub(super) async fn read_to_end(
     shared: &Shared,
     prepared: &Prepared,
-    out: &Outgoing,
-    by: Instant,
+    head: Head,
     leave: &mut Leave<'_>,
 ) -> Flown {
-    let limits = *leave.limits();
-    let limits = AttemptLimits {
-        connect: limits.connect,
-        first_byte: limits.first_byte,
-        idle: limits.idle,
-        total: Some(by.since(shared.hub.clock().now())),
-    };
-    let attempted = shared
-        .transport
-        .attempt_telling(out, &limits, prepared.resend, || leave.leaving())
-        .await;
-    let (heard, broken) = match attempted.result {
+    let (version, resent, first_byte) = (head.version, head.resent, head.first_byte);
+    let (heard, broken) = match head.result {
         Ok(mut answer) => {
-            leave.learned(&learned(shared, answer.status, &answer.headers));
             let mut held = Held::nothing(&shared.answers);
             let (body, broken) =
                 read_whole(&mut answer.body, shared.answer_bytes_max, &mut held, leave).await;
             let (status, headers) = (answer.status, answer.headers);
-            (
-                Some(Heard {
-                    status,
-                    headers,
-                    body,
-                    state: BodyState::WellFormed,
-                    _held: held,
-                }),
-                broken,
-            )
+            let heard = Heard {
+                status,
+                headers,
+                body,
+                state: BodyState::WellFormed,
+                _held: held,
+            };
+            (Some(heard), broken)
         }
         Err(broken) => (None, Some(broken)),
     };
-    Flown {
-        judged: judge(shared, prepared, heard, broken, attempted.resent),
-        first_byte: attempted.first_byte,
-    }
-}
-
-/// What an answer's head says of the limits in front of its server (rule I4).
-fn learned(shared: &Shared, status: StatusCode, headers: &HeaderMap) -> Learned {
-    hint::learned(&Facts {
-        status: Some(status.as_u16()),
-        headers: &HeaderFacts(headers),
-        body: BodyFacts::default(),
-        broke: None,
-        wall: shared.hub.clock().wall(),
-    })
+    let judged = judge(shared, prepared, heard, broken, resent);
+    Head::note_outcome(shared, version, &judged.report.outcome);
+    Flown { judged, first_byte }
 }
 
 /// Puts the facts of an attempt through the table.
-fn judge(
+pub(super) fn judge(
     shared: &Shared,
     prepared: &Prepared,
     mut heard: Option<Heard>,
@@ -212,20 +133,8 @@ fn judge(
     if let Some(heard) = &heard
         && (broken.is_none() || heard.status.as_u16() >= 400)
     {
-        let wire = Wire {
-            endpoint: prepared.endpoint,
-            method: prepared.out.method.as_str(),
-            status: heard.status.as_u16(),
-            content_type: heard
-                .headers
-                .get(header::CONTENT_TYPE)
-                .map(|value| value.as_bytes()),
-            content_encoding: heard
-                .headers
-                .get(header::CONTENT_ENCODING)
-                .map(|value| value.as_bytes()),
-        };
-        said = crate::body::read_whole(&wire, &heard.body);
+        let wire = wire(prepared, heard.status, &heard.headers);
+        said = body::read_whole(&wire, &heard.body);
     }
     let mut body = said.facts();
     let broke: Option<Broke> = broken.as_ref().map(|broken| broken.broke);
@@ -256,6 +165,24 @@ fn judge(
         heard,
         detail: broken.map(|broken| broken.detail).or_else(|| spoilt(state)),
     }
+}
+
+/// What is known of a body before it is read.
+pub(super) fn wire<'a>(prepared: &'a Prepared, status: StatusCode, headers: &'a HeaderMap) -> Wire<'a> {
+    let said = |name| headers.get(name).map(HeaderValue::as_bytes);
+    Wire {
+        endpoint: prepared.endpoint,
+        method: prepared.out.method.as_str(),
+        status: status.as_u16(),
+        content_type: said(header::CONTENT_TYPE),
+        content_encoding: said(header::CONTENT_ENCODING),
+    }
+}
+
+/// Whether an answer with these headers is events that can be read.
+pub(super) fn is_event_stream(headers: &HeaderMap) -> bool {
+    let said = |name| headers.get(name).map(HeaderValue::as_bytes);
+    body::is_event_stream(said(header::CONTENT_TYPE), said(header::CONTENT_ENCODING))
 }
 
 /// What a whole answer lacks, for people.

@@ -56,6 +56,18 @@ impl Held {
         Ok(())
     }
 
+    /// Counts this many bytes instead of those before, or says how many may be held at most.
+    pub(super) fn hold(&mut self, bytes: usize) -> Result<(), u64> {
+        match (bytes as u64).checked_sub(self.bytes) {
+            Some(0) => Ok(()),
+            Some(_) => self.add(bytes - usize::try_from(self.bytes).unwrap_or(bytes)),
+            None => {
+                self.cut_to(bytes);
+                Ok(())
+            }
+        }
+    }
+
     fn cut_to(&mut self, bytes: usize) {
         let less = self.bytes.saturating_sub(bytes as u64);
         self.holding.bytes.fetch_sub(less, Ordering::Relaxed);

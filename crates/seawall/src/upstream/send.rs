@@ -21,10 +21,10 @@ use std::sync::{Arc, OnceLock};
 
 /// Everything that attempts brought and waits took.
 #[derive(Default)]
-struct Journal {
-    attempts: Attempts,
-    waited: Vec<(&'static str, Duration)>,
-    usage: Usage,
+pub(super) struct Journal {
+    pub(super) attempts: Attempts,
+    pub(super) waited: Vec<(&'static str, Duration)>,
+    pub(super) usage: Usage,
     last: Option<Report>,
     detail: Option<String>,
     heard: Option<Heard>,
@@ -84,13 +84,7 @@ pub(crate) struct Way<'r> {
 impl Way<'_> {
     /// Walks it to its end. `make` makes what a candidate is sent, once, when the call first comes there.
     pub(crate) async fn walk(&self, make: impl Fn(usize) -> Made) -> Result<Answer, Box<CallError>> {
-        let [first, ..] = self.stops else {
-            unreachable!("a way has a candidate");
-        };
-        let prepared = match self.made[0].get_or_init(|| make(0)) {
-            Ok(prepared) => prepared,
-            Err(error) => return Err(Box::new(unsendable(first, error))),
-        };
+        let (first, prepared) = self.first(&make)?;
         let mut journal = Journal::default();
         let spec = |now| prepared.spec(now, self.candidates, self.policy);
         let hub = first.upstream.hub();
@@ -108,7 +102,21 @@ impl Way<'_> {
         self.end(finished, journal)
     }
 
-    fn end(&self, finished: Finished, mut journal: Journal) -> Result<Answer, Box<CallError>> {
+    /// The first candidate, and what it is sent.
+    pub(super) fn first(
+        &self,
+        make: impl Fn(usize) -> Made,
+    ) -> Result<(&Stop<'_>, &Prepared), Box<CallError>> {
+        let [first, ..] = self.stops else {
+            unreachable!("a way has a candidate");
+        };
+        match self.made[0].get_or_init(|| make(0)) {
+            Ok(prepared) => Ok((first, prepared)),
+            Err(error) => Err(Box::new(unsendable(first, error))),
+        }
+    }
+
+    pub(super) fn end(&self, finished: Finished, mut journal: Journal) -> Result<Answer, Box<CallError>> {
         let last = journal.attempts.last().map_or(0, |note| note.candidate);
         let at = self.stops[last];
         let unknown = finished.unknown.then(|| self.unknown(&journal, last));
@@ -159,7 +167,11 @@ impl Way<'_> {
     /// The write that nobody knows the effect of, where it may have acted.
     fn unknown(&self, journal: &Journal, last: usize) -> UnknownWrite {
         let at = journal.acted.unwrap_or(last);
-        let outcome = journal.last.map_or("none", |report| report.outcome.name());
+        self.write_at(at, journal.last.map_or("none", |report| report.outcome.name()))
+    }
+
+    /// The write that this candidate was sent, and what it met there.
+    pub(super) fn write_at(&self, at: usize, outcome: &'static str) -> UnknownWrite {
         let prepared = self.made[at].get().and_then(|made| made.as_ref().ok());
         let out = prepared.map(|prepared| &prepared.out);
         let key = prepared.and_then(|prepared| prepared.key.as_ref());
@@ -174,17 +186,29 @@ impl Way<'_> {
 }
 
 /// Sends one attempt that the engine permitted to the candidate that it is for.
-async fn attempt_at<'h>(stop: &Stop<'_>, made: &Made, mut leave: Leave<'h>) -> Landed<'h, Brought> {
-    let shared = &*stop.upstream.shared;
+async fn attempt_at<'h>(stop: &Stop<'_>, made: &Made, leave: Leave<'h>) -> Landed<'h, Brought> {
+    match leave_for(stop, made, leave) {
+        Ok((prepared, leave)) => attempt(&stop.upstream.shared, prepared, leave).await,
+        Err(landed) => *landed,
+    }
+}
+
+/// What is sent by this leave, within its candidate's own limits; an attempt that is over where nothing can be.
+pub(super) fn leave_for<'m, 'h>(
+    stop: &Stop<'_>,
+    made: &'m Made,
+    mut leave: Leave<'h>,
+) -> Result<(&'m Prepared, Leave<'h>), Box<Landed<'h, Brought>>> {
     match made {
         Ok(prepared) => {
             // The call keeps the policy of its route's first candidate; each bounds its own attempts (rule K1).
             if leave.candidate() > 0 {
                 let own = stop.upstream.call_policy();
-                let (now, deadline) = (shared.hub.clock().now(), leave.limits().deadline);
+                let now = stop.upstream.hub().clock().now();
+                let deadline = leave.limits().deadline;
                 leave.limit_to(own.limits_for(prepared.endpoint, now, deadline));
             }
-            attempt(shared, prepared, leave).await
+            Ok((prepared, leave))
         }
         Err(error) => {
             let report = Report::of(UNSENDABLE);
@@ -201,7 +225,7 @@ async fn attempt_at<'h>(stop: &Stop<'_>, made: &Made, mut leave: Leave<'h>) -> L
                 heard: None,
                 detail: Some(no_path(error)),
             };
-            leave.landed(report, Brought { note, judged })
+            Err(Box::new(leave.landed(report, Brought { note, judged })))
         }
     }
 }
@@ -220,7 +244,7 @@ impl Prepared {
     }
 
     /// What the engine is told of the call, by what its first candidate is sent.
-    fn spec<'s>(&self, now: Instant, route: &'s [Candidate], policy: &'s CallPolicy) -> Spec<'s> {
+    pub(super) fn spec<'s>(&self, now: Instant, route: &'s [Candidate], policy: &'s CallPolicy) -> Spec<'s> {
         let length = self.deadline;
         let deadline = length.unwrap_or_else(|| policy.deadline_for(self.endpoint));
         Spec {
@@ -248,17 +272,24 @@ impl Upstream {
         let key = OnceLock::new();
         let made = [OnceLock::from(self.prepare(call, &key))];
         let way = Way {
-            stops: &[Stop {
-                upstream: self,
-                model: None,
-                nth: 0,
-            }],
+            stops: &[self.stop()],
             candidates: &[self.candidate()],
             made: &made,
             policy: &self.call_policy(),
         };
         way.walk(|_| unreachable!("what the only candidate is sent was made before"))
             .await
+    }
+}
+
+impl Upstream {
+    /// It alone, as a candidate.
+    pub(super) const fn stop(&self) -> Stop<'_> {
+        Stop {
+            upstream: self,
+            model: None,
+            nth: 0,
+        }
     }
 }
 

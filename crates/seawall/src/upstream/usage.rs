@@ -173,17 +173,20 @@ pub(super) fn of_part(bytes: &[u8]) -> Usage {
 }
 
 fn of_events(bytes: &[u8]) -> Usage {
-    let mut used = Usage::NONE;
-    for (_, data) in Events::of(bytes) {
-        // Most events are content.
-        if !data.windows(5).any(|word| word == b"usage") {
-            continue;
-        }
-        let said = serde_json::from_slice::<Body>(&data).unwrap_or_default().usage();
-        used.tokens_in = used.tokens_in.max(said.tokens_in);
-        used.tokens_out = used.tokens_out.max(said.tokens_out);
+    Events::of(bytes).fold(Usage::NONE, |used, (_, data)| with_event(used, &data))
+}
+
+/// What a stream has used by this event, which had used this much before.
+pub(super) fn with_event(before: Usage, data: &[u8]) -> Usage {
+    // Most events are content.
+    if !data.windows(5).any(|word| word == b"usage") {
+        return before;
     }
-    used
+    let said = serde_json::from_slice::<Body>(data).unwrap_or_default().usage();
+    Usage {
+        tokens_in: before.tokens_in.max(said.tokens_in),
+        tokens_out: before.tokens_out.max(said.tokens_out),
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,124 @@
+use super::*;
+use crate::body::Events;
+use proptest::prelude::*;
+
+/// Every event of these bytes, cut into pieces of these lengths, which are gone through again and again.
+fn read(bytes: &[u8], lengths: &[usize]) -> Vec<RawEvent> {
+    let mut sse = Sse::new(EVENT_BYTES_MAX);
+    let mut events = Vec::new();
+    let (mut rest, mut lengths) = (bytes, lengths.iter().cycle());
+    while !rest.is_empty() {
+        let (piece, more) = rest.split_at(rest.len().min((*lengths.next().unwrap()).max(1)));
+        rest = more;
+        let mut piece = piece;
+        while let Some(event) = sse.read(&mut piece).unwrap() {
+            events.push(event);
+        }
+        assert!(piece.is_empty());
+    }
+    events.extend(sse.end());
+    events
+}
+
+fn pairs(events: Vec<RawEvent>) -> Vec<(String, Vec<u8>)> {
+    events.into_iter().map(|event| (event.name, event.data)).collect()
+}
+
+#[test]
+fn an_event_is_the_same_however_its_bytes_are_cut() {
+    // Breaks when a packet's end loses an event, ends a line twice, or breaks a character in two.
+    let bytes = "\u{feff}: hello\r\nevent: greeting\r\ndata: a\r\ndata:b\r\n\r\nid: 7\rdata: \u{e9}\u{1f600}\r\rdata\n\n\
+                 event: lost\n\nretry: 5\ndata: last";
+    let expected = [
+        ("greeting", "a\nb", ""),
+        ("", "\u{e9}\u{1f600}", "7"),
+        ("", "", "7"),
+        ("", "last", "7"),
+    ];
+    for length in 1..bytes.len() {
+        let events: Vec<ServerEvent> = read(bytes.as_bytes(), &[length])
+            .into_iter()
+            .map(Into::into)
+            .collect();
+        let events: Vec<_> = events
+            .iter()
+            .map(|event| (event.name.as_str(), event.data.as_str(), event.id.as_str()))
+            .collect();
+        assert_eq!(events, expected, "pieces of {length}");
+    }
+}
+
+#[test]
+fn a_carriage_return_ends_an_event_at_once() {
+    // Breaks when an event waits for a line feed that the server never sends: it would be told with the one after it.
+    let mut sse = Sse::new(EVENT_BYTES_MAX);
+    let event = sse.read(&mut b"data: a\r\r".as_slice()).unwrap();
+    assert_eq!(event.unwrap().data, b"a");
+}
+
+#[test]
+fn what_has_no_end_is_not_kept() {
+    // Breaks when a line, or a thousand lines of one event, may fill the machine.
+    for part in ["data: aaaa", "data: aaaa\n", ": aaaa", "event: a\ndata: aaaa\n"] {
+        let mut sse = Sse::new(1_000);
+        let told = (0..1_000).find_map(|_| sse.read(&mut part.as_bytes()).err());
+        let is_bounded = told == Some(TooLong) || part.starts_with(':') && sse.kept_bytes() <= 1_000;
+        assert!(is_bounded, "{part}");
+    }
+    // The bound is for one event, not for all of them.
+    let mut sse = Sse::new(20);
+    for _ in 0..100 {
+        assert!(sse.read(&mut b"data: 12345\n\n".as_slice()).unwrap().is_some());
+    }
+}
+
+#[test]
+fn an_event_never_prints_what_it_says() {
+    // Breaks when a log of events is a log of what users and models said.
+    let event = ServerEvent {
+        name: "delta".to_owned(),
+        data: "a secret".to_owned(),
+        id: String::new(),
+    };
+    assert_eq!(
+        format!("{event:?}"),
+        r#"ServerEvent { name: "delta", data_bytes: 8, .. }"#
+    );
+}
+
+/// Lines that mean something to a reader of events, with every end that a line can have.
+fn lines() -> impl Strategy<Value = Vec<u8>> {
+    let text = prop_oneof![
+        Just(""),
+        Just("data: a"),
+        Just("data:"),
+        Just("data"),
+        Just("data:  b: c"),
+        Just("event: e"),
+        Just("event"),
+        Just(": comment"),
+        Just("id: 1"),
+        Just("other: \u{e9}"),
+        Just("\u{feff}data: d"),
+    ];
+    let end = prop_oneof![Just("\n"), Just("\r"), Just("\r\n"), Just("")];
+    let lines = proptest::collection::vec((text, end), 0..12);
+    lines.prop_map(|lines| {
+        lines
+            .into_iter()
+            .flat_map(|(text, end)| [text, end].concat().into_bytes())
+            .collect()
+    })
+}
+
+proptest! {
+    #[test]
+    fn events_that_come_in_pieces_are_those_of_the_whole(
+        bytes in prop_oneof![lines(), proptest::collection::vec(any::<u8>(), 0..64)],
+        lengths in proptest::collection::vec(1_usize..9, 1..5),
+    ) {
+        // Breaks when the reader that goes by pieces and the one that has it all differ in anything.
+        let whole: Vec<_> = Events::of(&bytes).collect();
+        prop_assert_eq!(pairs(read(&bytes, &lengths)), whole);
+    }
+}
