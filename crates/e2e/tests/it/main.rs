@@ -13,4 +13,5 @@ mod renewed;
 mod routes;
 mod server;
 mod stage;
+mod streams;
 mod true_limits;

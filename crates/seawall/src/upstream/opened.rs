@@ -26,7 +26,7 @@ use crate::body::{Complete, EVENT_BYTES_MAX, OwnedBodyFacts, ServerEvent};
 use crate::clock::Sleep;
 use crate::http::{AnswerBody, Broken, HeaderFacts};
 use crate::hub::{Closed, Streaming};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::{HeaderMap, StatusCode, header};
 use hyper::body::Body as _;
 use seawall_core::classify::classify;
@@ -229,23 +229,19 @@ impl Opened {
     /// [`answer_bytes_max`](super::UpstreamBuilder::answer_bytes_max). What had come is lost.
     pub async fn rest(&mut self) -> Result<Bytes, Box<StreamError>> {
         let bytes_max = self.tail.shared.answer_bytes_max;
-        let mut whole = BytesMut::new();
-        let mut only = Bytes::new();
+        let mut chunks = Vec::new();
+        let mut bytes = 0;
         while let Some(chunk) = self.chunk().await.transpose()? {
-            if whole.len() + only.len() + chunk.len() > bytes_max {
+            bytes += chunk.len();
+            if bytes > bytes_max {
                 return Err(self.tail.is_too_long(bytes_max));
             }
-            match (whole.is_empty(), only.is_empty()) {
-                (true, true) => only = chunk,
-                (_, is_empty) => {
-                    if !is_empty {
-                        whole = BytesMut::from(std::mem::take(&mut only));
-                    }
-                    whole.extend_from_slice(&chunk);
-                }
-            }
+            chunks.push(chunk);
         }
-        Ok(if whole.is_empty() { only } else { whole.freeze() })
+        match chunks.len() {
+            0 | 1 => Ok(chunks.pop().unwrap_or_default()),
+            _ => Ok(chunks.concat().into()),
+        }
     }
 
     /// How the answer is to be read.
@@ -504,9 +500,18 @@ impl Tail {
     /// Somebody asks for events where there are none.
     fn has_no_events(&mut self, headers: &HeaderMap) {
         if matches!(self.state, State::Open) {
-            let kind = headers.get(header::CONTENT_TYPE);
-            let kind = kind.map_or("nothing", |kind| kind.to_str().unwrap_or("something unreadable"));
-            let detail = format!("the answer holds no events that can be read: its content type is {kind}");
+            let said = |name| {
+                headers
+                    .get(name)
+                    .map(|value| String::from_utf8_lossy(value.as_bytes()))
+            };
+            let detail = match (said(header::CONTENT_ENCODING), said(header::CONTENT_TYPE)) {
+                (Some(coding), _) => {
+                    format!("the answer is encoded ({coding}), and no events are read of it")
+                }
+                (None, Some(kind)) => format!("the answer is {kind}, which holds no events"),
+                (None, None) => "the answer does not say that it holds events".to_owned(),
+            };
             self.state = State::Failed(self.gives_up(Cause::Malformed, detail));
         }
     }
