@@ -14,7 +14,7 @@ mod build;
 pub use build::{Candidate, Order, Price, RouteBuilder, RouteError};
 
 use crate::upstream::{
-    Answer, Call, CallError, KeyOfCall, Made, OwnCredential, Stop, Upstream, Way, without_candidate,
+    Answer, Call, CallError, KeyOfCall, Made, Opened, OwnCredential, Stop, Upstream, Way, without_candidate,
 };
 use build::Inner;
 use seawall_core::policy::CallPolicy;
@@ -80,24 +80,8 @@ impl Route {
     /// [`CallError`]: why the call ended, the last real answer, and every attempt with its candidate. Where no candidate is
     /// left to begin with, the reason is `no-candidate`.
     pub async fn call(&self, call: Call) -> Result<Answer, Box<CallError>> {
-        let own = call.own_credential();
-        let first = self.inner.first().upstream;
-        let serves = |stop: &Stop<'_>| match own {
-            OwnCredential::None => true,
-            OwnCredential::InHeaders => stop.upstream.is_same(first) || stop.upstream.has_credential(),
-            OwnCredential::InAddress => stop.upstream.is_same(first),
-        };
-        self.walk(serves, |leg| {
-            let mut call = call.clone();
-            if !leg.upstream.is_same(first) {
-                call = call.without_credential();
-            }
-            match leg.model {
-                Some(model) => call.for_model(model),
-                None => call,
-            }
-        })
-        .await
+        let (serves, make) = self.addressed(&call);
+        self.walk(serves, make).await
     }
 
     /// Makes one call, along the route, of which `make` makes what each candidate is sent: with its model, in its dialect,
@@ -126,36 +110,102 @@ impl Route {
         self.walk(|_| true, make).await
     }
 
+    /// As [`call`](Self::call), and hands the answer on as it comes: see [`Upstream::open`]. A candidate that fails before
+    /// its answer has brought content is left for the next; from there the call is never sent again.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    pub async fn open(&self, call: Call) -> Result<Opened, Box<CallError>> {
+        let (serves, make) = self.addressed(&call);
+        self.walk_to_content(serves, make).await
+    }
+
+    /// As [`call_with`](Self::call_with), and hands the answer on as it comes, as [`open`](Self::open) does.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    pub async fn open_with(&self, make: impl Fn(&Leg<'_>) -> Call) -> Result<Opened, Box<CallError>> {
+        self.walk_to_content(|_| true, make).await
+    }
+
+    /// Which candidates a call may go to that is written for the first, and what each of them is sent.
+    fn addressed<'c>(
+        &'c self,
+        call: &'c Call,
+    ) -> (impl Fn(&Stop<'_>) -> bool + 'c, impl Fn(&Leg<'_>) -> Call + 'c) {
+        let own = call.own_credential();
+        let first = self.inner.first().upstream;
+        let serves = move |stop: &Stop<'_>| match own {
+            OwnCredential::None => true,
+            OwnCredential::InHeaders => stop.upstream.is_same(first) || stop.upstream.has_credential(),
+            OwnCredential::InAddress => stop.upstream.is_same(first),
+        };
+        let make = move |leg: &Leg<'_>| {
+            let mut call = call.clone();
+            if !leg.upstream.is_same(first) {
+                call = call.without_credential();
+            }
+            match leg.model {
+                Some(model) => call.for_model(model),
+                None => call,
+            }
+        };
+        (serves, make)
+    }
+
     async fn walk(
         &self,
         serves: impl Fn(&Stop<'_>) -> bool,
         make: impl Fn(&Leg<'_>) -> Call,
     ) -> Result<Answer, Box<CallError>> {
-        let inner = &*self.inner;
         let key = KeyOfCall::new();
-        let make_at = |stop: &Stop<'_>| inner.make(stop, &make, &key);
-        let mut stops: Vec<Stop<'_>> = inner.stops().filter(|stop| serves(stop)).collect();
-        let Some(first) = stops.first().copied() else {
-            let first = inner.first();
-            return without_candidate(&first, &inner.policy(first.upstream)).await;
-        };
-        // The order may go by what the call is, and that shows in what the first candidate is sent.
-        let made = make_at(&first);
-        inner.put_in_order(&mut stops, &made);
-        let mut made = Some(made);
-        let cell = |stop: &Stop<'_>| match made.take_if(|_| stop.nth == first.nth) {
-            Some(made) => OnceLock::from(made),
-            None => OnceLock::new(),
-        };
-        let cells: Vec<OnceLock<Made>> = stops.iter().map(cell).collect();
-        let candidates: Vec<_> = stops.iter().map(|stop| inner.candidate(stop)).collect();
-        let way = Way {
-            stops: &stops,
-            candidates: &candidates,
-            made: &cells,
-            policy: &inner.policy(stops[0].upstream),
-        };
-        way.walk(|nth| make_at(&stops[nth])).await
+        let make_at = |stop: &Stop<'_>| self.inner.make(stop, &make, &key);
+        match self.inner.along(serves, make_at) {
+            Some(along) => along.way().walk(|nth| make_at(&along.stops[nth])).await,
+            None => Err(self.without_candidate().await),
+        }
+    }
+
+    async fn walk_to_content(
+        &self,
+        serves: impl Fn(&Stop<'_>) -> bool,
+        make: impl Fn(&Leg<'_>) -> Call,
+    ) -> Result<Opened, Box<CallError>> {
+        let key = KeyOfCall::new();
+        let make_at = |stop: &Stop<'_>| self.inner.make(stop, &make, &key);
+        match self.inner.along(serves, make_at) {
+            Some(along) => {
+                along
+                    .way()
+                    .walk_to_content(|nth| make_at(&along.stops[nth]))
+                    .await
+            }
+            None => Err(self.without_candidate().await),
+        }
+    }
+
+    async fn without_candidate(&self) -> Box<CallError> {
+        let first = self.inner.first();
+        without_candidate(&first, &self.inner.policy(first.upstream)).await
+    }
+}
+
+/// The candidates that one call has, in the order in which they are asked.
+struct Along<'r> {
+    stops: Vec<Stop<'r>>,
+    candidates: Vec<seawall_core::call::Candidate>,
+    made: Vec<OnceLock<Made>>,
+    policy: CallPolicy,
+}
+
+impl Along<'_> {
+    fn way(&self) -> Way<'_> {
+        Way {
+            stops: &self.stops,
+            candidates: &self.candidates,
+            made: &self.made,
+            policy: &self.policy,
+        }
     }
 }
 
@@ -168,6 +218,30 @@ impl Inner {
             self.tries.unwrap_or(policy.tries()),
             self.patience.unwrap_or(policy.patience()),
         )
+    }
+
+    /// The candidates that serve a call, and what the first of them is sent; nothing where there are none.
+    fn along(
+        &self,
+        serves: impl Fn(&Stop<'_>) -> bool,
+        make_at: impl Fn(&Stop<'_>) -> Made,
+    ) -> Option<Along<'_>> {
+        let mut stops: Vec<Stop<'_>> = self.stops().filter(|stop| serves(stop)).collect();
+        let first = *stops.first()?;
+        // The order may go by what the call is, and that shows in what the first candidate is sent.
+        let made = make_at(&first);
+        self.put_in_order(&mut stops, &made);
+        let mut made = Some(made);
+        let cell = |stop: &Stop<'_>| match made.take_if(|_| stop.nth == first.nth) {
+            Some(made) => OnceLock::from(made),
+            None => OnceLock::new(),
+        };
+        Some(Along {
+            made: stops.iter().map(cell).collect(),
+            candidates: stops.iter().map(|stop| self.candidate(stop)).collect(),
+            policy: self.policy(stops[0].upstream),
+            stops,
+        })
     }
 
     /// The candidates that are not too dear, as they were written.

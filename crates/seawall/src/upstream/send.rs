@@ -343,10 +343,7 @@ fn no_path(error: &http::Error) -> String {
 }
 
 /// A call that no candidate may serve: its route has none that is cheap enough, or that has a credential of its own.
-pub(crate) async fn without_candidate(
-    first: &Stop<'_>,
-    policy: &CallPolicy,
-) -> Result<Answer, Box<CallError>> {
+pub(crate) async fn without_candidate(first: &Stop<'_>, policy: &CallPolicy) -> Box<CallError> {
     let spec = |now| Spec::new(now, &[], policy, Replay::Idempotent);
     let finished = drive(
         first.upstream.hub(),
@@ -355,7 +352,7 @@ pub(crate) async fn without_candidate(
         &mut |()| {},
     )
     .await;
-    Err(Box::new(unsent(first, finished.reason)))
+    Box::new(unsent(first, finished.reason))
 }
 
 const fn cause(outcome: &Outcome) -> Option<Cause> {
