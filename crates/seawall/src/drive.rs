@@ -45,8 +45,9 @@ impl<T, F: FnMut(T)> Log<T> for F {
     }
 }
 
-/// How an attempt came back.
-pub(crate) enum Flown<'h, T, S> {
+/// How an attempt came back, of a call that is handed on as it comes.
+#[derive(Debug)]
+pub enum Flown<'h, T, S> {
     /// It is over.
     Landed(Landed<'h, T>),
     /// It has brought content, and more follows: its call is not sent again.
@@ -70,8 +71,10 @@ impl<'h, T, F: Future<Output = Landed<'h, T>>> Future for Whole<F> {
     }
 }
 
-/// How far a call was driven.
-pub(crate) enum Driven<S> {
+/// How far a call was driven by [`drive_to_content`].
+#[derive(Debug)]
+#[must_use = "a stream that is dropped abandons its attempt"]
+pub enum Driven<S> {
     /// To its end.
     Finished(Finished),
     /// To its first content.
@@ -104,8 +107,10 @@ where
     drive_to_content(hub, spec, send, log).await.finished()
 }
 
-/// As [`drive`], up to the first content that an attempt brings: whatever else is out then has lost, and is dropped.
-pub(crate) async fn drive_to_content<'h, 's, T, S, F>(
+/// As [`drive`], up to the first content that an attempt brings: the call is committed there, and never sent again;
+/// whatever else is out has lost, and is dropped. The place of the attempt stays taken until what is given back is settled
+/// or dropped.
+pub async fn drive_to_content<'h, 's, T, S, F>(
     hub: &'h Arc<Hub>,
     spec: impl Fn(Instant) -> Spec<'s>,
     mut send: impl FnMut(Leave<'h>) -> F,

@@ -22,7 +22,7 @@ use std::pin::Pin;
 use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-pub(crate) use streaming::{Closed, Streaming};
+pub use streaming::{Closed, Streaming};
 
 /// An engine that many callers share.
 pub struct Hub {

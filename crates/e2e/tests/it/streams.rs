@@ -10,4 +10,5 @@ mod ends;
 mod held;
 mod http2;
 mod leaves;
+mod routes;
 mod stage;

@@ -13,8 +13,10 @@ use seawall_core::verdict::{Action, Ended};
 use std::fmt;
 use std::sync::Arc;
 
-/// A call whose first content was accepted. Dropping it abandons its attempt and ends the call.
-pub(crate) struct Streaming {
+/// A call whose first content was accepted, and whose answer is being read; it owns its hub. Dropping it abandons the
+/// attempt and ends the call.
+#[must_use = "a stream that is dropped abandons its attempt"]
+pub struct Streaming {
     hub: Arc<Hub>,
     /// `None` once it is settled.
     seated: Option<Seated>,
@@ -23,11 +25,14 @@ pub(crate) struct Streaming {
 }
 
 /// How a call ended after its commit.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Closed {
-    pub(crate) reason: Reason,
-    pub(crate) unknown: bool,
-    pub(crate) retry_at: Option<Instant>,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Closed {
+    /// Why: `succeeded` or `already-streaming`.
+    pub reason: Reason,
+    /// Whether this is a write that may have acted and got no definite answer (rule E2).
+    pub unknown: bool,
+    /// When it could be worth coming back.
+    pub retry_at: Option<Instant>,
 }
 
 impl Hub {
@@ -91,12 +96,12 @@ impl CallGuard<'_> {
 
 impl Streaming {
     /// What the answer says that it used, as far as it came: for one that is dropped on the way.
-    pub(crate) const fn used(&mut self, usage: Usage) {
+    pub const fn used(&mut self, usage: Usage) {
         self.used = usage;
     }
 
     /// The last byte has come, or the answer broke off: settles the attempt, and ends the call.
-    pub(crate) fn settle(mut self, report: Report) -> Closed {
+    pub fn settle(mut self, report: Report) -> Closed {
         let seated = self.seated.take().expect("a stream is settled once");
         self.hub.with_state(|state, now| {
             if let Some(permit) = place_of(&mut state.seats, &seated).and_then(Option::take) {

@@ -7,8 +7,8 @@
 
 use seawall::clock::Clock;
 use seawall::crank::CrankedClock;
-use seawall::drive::drive;
-use seawall::hub::{Hub, Landed, Leave};
+use seawall::drive::{Driven, Flown, drive, drive_to_content};
+use seawall::hub::{Hub, Landed, Leave, Streaming};
 use seawall_core::call::{Candidate, Spec};
 use seawall_core::engine::Engine;
 use seawall_core::facts::Replay;
@@ -30,8 +30,9 @@ const WORLDS: u64 = 50;
 /// Polls that no world of this size needs.
 const POLLS_MAX: u32 = 1_000_000;
 /// What the worlds must come to, or they prove nothing of it.
-const MUST_MEET: [&str; 16] = [
+const MUST_MEET: [&str; 17] = [
     "abandoned",
+    "already-streaming",
     "backing-off",
     "breaker-wait",
     "budget-wait",
@@ -292,14 +293,13 @@ impl World {
             u32::MAX
         };
         let begun = Arc::clone(&self.begun);
+        let (streams, breaks) = (percent(rng, 50), percent(rng, 30));
         let task = async move {
             clock.sleep_until(clock.now().after(at)).await;
             let alive = Alive::new(&counts, |counts| &counts.calls);
-            let send = |leave| {
-                let leave: Leave<'_> = leave;
+            let fate_of = |leave: &Leave<'_>| {
                 let fate = fates[(leave.attempt() as usize - 1).min(fates.len() - 1)];
-                let alive = Alive::new(&counts, |counts| &counts.attempts);
-                attempt(clock.clone(), alive, fate, leave)
+                (fate, Alive::new(&counts, |counts| &counts.attempts))
             };
             let told = AtomicBool::new(false);
             let spec = |now| {
@@ -313,7 +313,22 @@ impl World {
                 }
                 spec
             };
-            drive(&hub, spec, send, &mut |()| {}).await;
+            if streams {
+                let send = |leave| {
+                    let (fate, alive) = fate_of(&leave);
+                    attempt_to_content(clock.clone(), alive, fate, leave)
+                };
+                match drive_to_content(&hub, spec, send, &mut |()| {}).await {
+                    Driven::Finished(_) => {}
+                    Driven::Streams(streaming, rest) => rest.is_read(clock.clone(), streaming, breaks).await,
+                }
+            } else {
+                let send = |leave| {
+                    let (fate, alive) = fate_of(&leave);
+                    attempt(clock.clone(), alive, fate, leave)
+                };
+                drive(&hub, spec, send, &mut |()| {}).await;
+            }
             drop(alive);
         };
         let task: Task = Box::pin(task);
@@ -518,6 +533,49 @@ async fn attempt(clock: CrankedClock, alive: Alive, fate: Fate, mut leave: Leave
             };
             leave.landed(Report::of(timeout), ())
         }
+    }
+}
+
+/// As [`attempt`], but what follows its first content is for the caller to read.
+async fn attempt_to_content(
+    clock: CrankedClock,
+    alive: Alive,
+    fate: Fate,
+    mut leave: Leave<'_>,
+) -> Flown<'_, (), Rest> {
+    let Some(length) = fate.commits else {
+        return Flown::Landed(attempt(clock, alive, fate, leave).await);
+    };
+    clock.sleep_until(clock.now().after(fate.before.over(2))).await;
+    leave.leaving();
+    clock.sleep_until(clock.now().after(fate.before)).await;
+    Flown::Content(leave, Rest { length, fate, alive })
+}
+
+/// What is left of an attempt's answer.
+struct Rest {
+    length: Duration,
+    fate: Fate,
+    alive: Alive,
+}
+
+impl Rest {
+    async fn is_read(self, clock: CrankedClock, streaming: Streaming, breaks: bool) {
+        clock.sleep_until(clock.now().after(self.length)).await;
+        let cut = Outcome::Failed {
+            cause: Cause::Cut,
+            sent: Sent::Maybe,
+            hint: None,
+        };
+        let report = match self.fate.ends {
+            Ends::Lands(_) if breaks => Report::of(cut),
+            Ends::Lands(report) => report,
+            Ends::Panics => resume_unwind(Box::new("on purpose")),
+            // Dropped by its caller, in the middle.
+            Ends::Hangs => return,
+        };
+        drop(self.alive);
+        streaming.settle(report);
     }
 }
 
