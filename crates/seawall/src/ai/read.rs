@@ -77,6 +77,16 @@ impl<'a> At<'a> {
         self.value.as_object().ok_or_else(|| self.is_not("an object"))
     }
 
+    /// A part of an answer, to be kept and sent back: without the members that are null, which answers have and requests
+    /// may not.
+    pub(super) fn kept(&self) -> Value {
+        let mut value = self.value.clone();
+        if let Some(members) = value.as_object_mut() {
+            members.retain(|_, value| !value.is_null());
+        }
+        value
+    }
+
     /// A count; 0 where it is none.
     pub(super) fn count(&self) -> u64 {
         self.value.as_u64().unwrap_or(0)

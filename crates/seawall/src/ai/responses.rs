@@ -28,8 +28,8 @@ use std::borrow::Cow;
 pub struct Responses {
     /// The model.
     pub model: String,
-    /// What was said so far. The message of an answer can be put here as it is; a part that is [`Part::Other`] is an
-    /// item of its own, as it stands.
+    /// What was said so far. The message of an answer can be put here as it is: a part that is [`Part::Other`] is an
+    /// item of its own, as it stands, unless its type begins with `input_`.
     pub input: Vec<Message>,
     /// What the system says.
     pub instructions: Option<String>,

@@ -12,7 +12,7 @@ use crate::ai::message::{Message, Part, Role};
 use crate::ai::node::{Members, Node};
 use crate::ai::responses::{Place, Responses, Storage};
 use crate::ai::tool::{Obedience, ToolChoice, ToolResult, ToolStatus, ToolTurns};
-use crate::ai::{Dialect, EncodeError, Encoded};
+use crate::ai::{Change, Dialect, EncodeError, Encoded};
 use serde_json::{Value, json};
 
 /// The body of a call.
@@ -139,15 +139,13 @@ fn write_items<'a>(
     let mut said: Vec<Node<'a>> = Vec::new();
     for part in &message.parts {
         let item = match part {
-            Part::Text(text) => {
-                said.push(match message.role {
-                    Role::Assistant => said_text(text),
-                    Role::System | Role::Developer | Role::User | Role::Tool => {
-                        Members::typed("input_text").with("text", text.as_str()).into()
-                    }
-                });
-                continue;
-            }
+            Part::Text(text) => match message.role {
+                Role::Assistant => said_by_model(text),
+                Role::System | Role::Developer | Role::User | Role::Tool => {
+                    said.push(Members::typed("input_text").with("text", text.as_str()).into());
+                    continue;
+                }
+            },
             Part::Image(image) => {
                 let part = Members::typed("input_image")
                     .with("image_url", image_url(image))
@@ -156,11 +154,14 @@ fn write_items<'a>(
                 continue;
             }
             Part::Refusal(text) => {
-                said.push(Members::typed("refusal").with("refusal", text.as_str()).into());
-                continue;
+                notes.changed(Change::Moved("a refusal, to a text"));
+                said_by_model(text)
             }
-            Part::Thinking(_) => {
-                notes.left_out("what the model thought");
+            Part::Thinking(thinking) => {
+                // What Responses thought stands beside it, as the item that it came in.
+                if thinking.dialect != Some(Dialect::OpenAi) {
+                    notes.left_out("what the model thought");
+                }
                 continue;
             }
             Part::ToolCall(call) => Members::typed("function_call")
@@ -169,6 +170,14 @@ fn write_items<'a>(
                 .with("arguments", call.arguments_or_empty())
                 .into(),
             Part::ToolResult(result) => result_item(result, notes)?,
+            Part::Other(part)
+                if part["type"]
+                    .as_str()
+                    .is_some_and(|kind| kind.starts_with("input_")) =>
+            {
+                said.push(Node::Value(part.clone()));
+                continue;
+            }
             Part::Other(item) => Node::Value(item.clone()),
         };
         flush(message.role, &mut said, items, notes)?;
@@ -177,11 +186,11 @@ fn write_items<'a>(
     flush(message.role, &mut said, items, notes)
 }
 
-/// A text of the model's own, as it stands in a message of the model that has no id.
-fn said_text(text: &str) -> Node<'_> {
-    Members::typed("output_text")
-        .with("text", text)
-        .with("annotations", Vec::new())
+/// A text of the model's, as a message that has no id.
+fn said_by_model(text: &str) -> Node<'_> {
+    Members::typed("message")
+        .with("role", "assistant")
+        .with("content", text)
         .into()
 }
 

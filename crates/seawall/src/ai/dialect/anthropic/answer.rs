@@ -46,7 +46,7 @@ pub(super) fn part(block: &At<'_>) -> Result<Part, DecodeError> {
             block.member("name").due_text()?,
             arguments(&block.member("input")),
         )),
-        Some(_) | None => Part::Other(block.value.clone()),
+        Some(_) | None => Part::Other(block.kept()),
     })
 }
 

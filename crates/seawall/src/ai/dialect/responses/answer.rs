@@ -54,9 +54,9 @@ fn read_item(item: &At<'_>, parts: &mut Vec<Part>) -> Result<(), DecodeError> {
                 let text = texts.join(BETWEEN_SUMMARIES);
                 parts.push(Part::Thinking(Thinking::new(Dialect::OpenAi, text)));
             }
-            parts.push(Part::Other(item.value.clone()));
+            parts.push(Part::Other(item.kept()));
         }
-        Some(_) | None => parts.push(Part::Other(item.value.clone())),
+        Some(_) | None => parts.push(Part::Other(item.kept())),
     }
     Ok(())
 }
@@ -65,7 +65,7 @@ fn said(part: &At<'_>) -> Result<Part, DecodeError> {
     Ok(match part.member("type").hint() {
         Some("output_text") => Part::Text(part.member("text").due_text()?.to_owned()),
         Some("refusal") => Part::Refusal(part.member("refusal").due_text()?.to_owned()),
-        Some(_) | None => Part::Other(part.value.clone()),
+        Some(_) | None => Part::Other(part.kept()),
     })
 }
 
@@ -200,7 +200,7 @@ impl ResponseStream {
         let part = event.member("part");
         out.push(match part.member("type").hint() {
             Some("output_text" | "refusal" | "reasoning_text" | "summary_text") => Delta::PartEnded,
-            Some(_) | None => Delta::Part(Part::Other(part.value.clone())),
+            Some(_) | None => Delta::Part(Part::Other(part.kept())),
         });
     }
 
@@ -208,7 +208,7 @@ impl ResponseStream {
         let item = event.member("item");
         out.push(match item.member("type").hint() {
             Some("message" | "function_call") => Delta::PartEnded,
-            Some(_) | None => Delta::Part(Part::Other(item.value.clone())),
+            Some(_) | None => Delta::Part(Part::Other(item.kept())),
         });
     }
 }
