@@ -32,6 +32,7 @@ pub mod prices;
 mod provider;
 mod read;
 mod responses;
+mod task;
 #[cfg(feature = "tokens")]
 pub mod tokens;
 mod tool;
@@ -49,4 +50,5 @@ pub use message::{Image, ImageSource, Message, Part, Role, Thinking};
 pub use models::{Model, Models};
 pub use provider::ProviderError;
 pub use responses::{Place, ResponseStatus, Responses, ResponsesAnswer, Storage};
+pub use task::{ByTask, DEFAULT_FALLBACKS, Task};
 pub use tool::{Obedience, Schema, Tool, ToolCall, ToolChoice, ToolResult, ToolStatus, ToolTurns};

@@ -8,12 +8,14 @@
 
 mod cost;
 mod lookup;
+mod order;
 mod table;
 #[cfg(test)]
 mod tests;
 
 pub use cost::{Billed, CACHE_WRITE_PER_MILLE, Cost, MicroUsd, Unpriced};
 pub use lookup::seller_of_host;
+pub use order::{Order, Quote};
 
 use crate::config::{Config, ConfigErrors, ModelConfig};
 use std::collections::BTreeMap;
