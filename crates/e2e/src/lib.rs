@@ -25,6 +25,11 @@ pub struct AnyCallGuide;
 #[doc = include_str!("../../../docs/guide/limits.md")]
 pub struct LimitsGuide;
 
+/// As is that of the page on models and money.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/models-and-money.md")]
+pub struct ModelsGuide;
+
 /// As is that of the page on mocks.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/mock-in-tests.md")]
