@@ -15,9 +15,13 @@
 
 mod call;
 #[cfg(feature = "http")]
+mod opened;
+#[cfg(feature = "http")]
 mod upstream;
 
 pub use call::{Retryable, retry, retry_with};
+#[cfg(feature = "http")]
+pub use opened::Opened;
 #[cfg(feature = "http")]
 pub use upstream::Upstream;
 

@@ -5,6 +5,7 @@
 //! was handed on is asked again all the same, and comes twice. So each test says what came, how it ended and how often the
 //! server was asked.
 
+mod blocking;
 mod bytes;
 mod ends;
 mod held;

@@ -6,7 +6,7 @@
 //! yield to a runtime that waits for this very thread. So one thread of its own runs the calls and their sockets, and
 //! whoever makes a call is parked: that may stand anywhere where blocking may.
 
-use super::{StdClock, block_on};
+use super::{Opened, StdClock, block_on};
 use crate::upstream::{Answer, Call, CallError};
 use std::fmt;
 use std::io;
@@ -55,17 +55,17 @@ impl Upstream {
     /// [`CallError`]: why the call ended, the last real answer, and every attempt.
     pub fn call(&self, call: Call) -> Result<Answer, Box<CallError>> {
         let upstream = self.upstream.clone();
-        let running = self
-            .sockets
-            .handle
-            .spawn(async move { upstream.call(call).await });
-        // In a task, a runtime would count this as its own: it would be told to yield, and cannot.
-        let ended = block_on(&StdClock::new(), tokio::task::unconstrained(running));
-        match ended.map_err(JoinError::try_into_panic) {
-            Ok(end) => end,
-            Err(Ok(panic)) => std::panic::resume_unwind(panic),
-            Err(Err(_)) => unreachable!("the thread of the sockets outlives every call"),
-        }
+        self.sockets.run(async move { upstream.call(call).await })
+    }
+
+    /// Makes one call and waits for its first content on this thread. See [`Upstream::open`](crate::Upstream::open).
+    ///
+    /// # Errors
+    /// [`CallError`]: why the call ended before any content, the last real answer, and every attempt.
+    pub fn open(&self, call: Call) -> Result<Opened, Box<CallError>> {
+        let upstream = self.upstream.clone();
+        let opened = self.sockets.run(async move { upstream.open(call).await })?;
+        Ok(Opened::new(opened, Arc::clone(&self.sockets)))
     }
 
     /// The same server behind a gate of its own for this key. See [`Upstream::keyed`](crate::Upstream::keyed).
@@ -90,7 +90,7 @@ impl fmt::Debug for Upstream {
 }
 
 /// The thread that runs calls and waits for their sockets.
-struct Sockets {
+pub(super) struct Sockets {
     handle: Handle,
     ends: Arc<Notify>,
     thread: Option<JoinHandle<()>>,
@@ -110,6 +110,20 @@ impl Sockets {
             ends,
             thread: Some(thread),
         })
+    }
+}
+
+impl Sockets {
+    /// Runs a call there, and waits for its end here.
+    fn run<T: Send + 'static>(&self, call: impl Future<Output = T> + Send + 'static) -> T {
+        let running = self.handle.spawn(call);
+        // In a task, a runtime would count this as its own: it would be told to yield, and cannot.
+        let ended = block_on(&StdClock::new(), tokio::task::unconstrained(running));
+        match ended.map_err(JoinError::try_into_panic) {
+            Ok(end) => end,
+            Err(Ok(panic)) => std::panic::resume_unwind(panic),
+            Err(Err(_)) => unreachable!("the thread of the sockets outlives every call"),
+        }
     }
 }
 
