@@ -397,7 +397,12 @@ fn caller(
         builder = builder.credential(header, secret);
     }
     if let Some(file) = file {
-        builder = file.describe(builder, args)?;
+        // What was typed stands before what is written.
+        builder = file.describe(builder, args)?.policy(policy);
+        builder = match provider {
+            Some(provider) => builder.provider(provider),
+            None => builder,
+        };
     }
     let upstream = builder
         .build()

@@ -1,9 +1,7 @@
 //! Upstreams that are named, and what a `seawall.toml` says of them.
 
 use crate::failure::Failure;
-use http::Uri;
-use seawall::config::{Config, ConfigErrors, NotEnforced, Speaks, UpstreamConfig};
-use seawall_core::profile::Provider;
+use seawall::config::{Config, ConfigErrors, NotEnforced, UpstreamConfig};
 
 /// The file where none is named.
 pub(crate) const FILE: &str = "seawall.toml";
@@ -48,19 +46,6 @@ pub(crate) fn obeyed(config: &Config, tables: &[&str]) -> Result<(), Failure> {
                 what.missing
             );
             Err(Failure::Config(ConfigErrors::from(config.finding(at, message))))
-        }
-    }
-}
-
-/// The dialect that the file says, or that the host tells.
-pub(crate) fn dialect(upstream: &UpstreamConfig) -> Option<Provider> {
-    match upstream.provider.as_ref().map(|provider| provider.value) {
-        Some(Speaks::Provider(provider)) => Some(provider),
-        Some(Speaks::Seawall) => None,
-        None => {
-            let uri: Option<Uri> = upstream.base_url.value.parse().ok();
-            let known = Provider::inferred(uri.as_ref().and_then(Uri::host), "/");
-            Some(known).filter(|known| *known != Provider::Generic)
         }
     }
 }

@@ -10,8 +10,10 @@
 //! [beside](crate::upstream::UpstreamBuilder::beside) each other.
 
 mod build;
+mod written;
 
 pub use build::{Candidate, Order, Price, RouteBuilder, RouteError};
+pub use written::{Asked, MissingKey, Routes, RoutesError};
 
 use crate::upstream::{
     Answer, Call, CallError, KeyOfCall, Made, Opened, OwnCredential, Stop, Upstream, Way, without_candidate,
@@ -244,10 +246,10 @@ impl Inner {
         })
     }
 
-    /// The candidates that are not too dear, as they were written.
+    /// The candidates that are not too dear and lack no key, as they were written.
     fn stops(&self) -> impl Iterator<Item = Stop<'_>> {
         let all = (0..self.candidates.len()).map(|nth| self.stop(nth));
-        all.filter(|stop| !self.is_too_dear(stop.nth))
+        all.filter(|stop| !self.cannot_serve(stop.nth))
     }
 
     /// The candidate that calls are written for.

@@ -23,6 +23,7 @@ mod send;
 mod state;
 mod usage;
 mod watch;
+mod written;
 
 pub(crate) use addressed::OwnCredential;
 pub use build::{

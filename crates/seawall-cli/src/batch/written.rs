@@ -8,8 +8,7 @@
 use super::{Args, Showing};
 use crate::failure::Failure;
 use crate::files::{read_config, read_key};
-use crate::named::{FILE, dialect, is_name, obeyed, upstream};
-use http::Uri;
+use crate::named::{FILE, is_name, obeyed, upstream};
 use seawall::config::{Config, PolicyConfig, ProgressForm, UpstreamConfig, Written};
 use seawall::http::Secret;
 use seawall::upstream::UpstreamBuilder;
@@ -49,7 +48,7 @@ impl FromFile {
         if let Some(upstream) = &upstream {
             args.provider = args
                 .provider
-                .or_else(|| Some(dialect(upstream)?.name().to_owned()));
+                .or_else(|| Some(upstream.dialect()?.name().to_owned()));
             args.upstream = Some(upstream.base_url.value.clone());
         }
         Ok((Some(Self { config, upstream }), args))
@@ -62,31 +61,23 @@ impl FromFile {
             .map_or(&self.config.policy, |upstream| &upstream.policy)
     }
 
-    /// Name, classification and key of the upstream that was named.
+    /// All that the file says of the upstream that was named, and its key.
     pub(super) fn describe(&self, builder: UpstreamBuilder, args: &Args) -> Result<UpstreamBuilder, Failure> {
         let Some(upstream) = &self.upstream else {
             return Ok(builder);
         };
-        let builder = builder
-            .name(&upstream.name.value)
-            .classify(upstream.classify.clone());
+        let builder = builder.as_written(upstream);
         let typed = args.credential_env.is_some();
         let Some(credential) = upstream.credential.as_ref().filter(|_| !typed) else {
             return Ok(builder);
         };
         let (key, from) = read_key(&credential.value, self.config.file())?;
-        // As for a key that is typed, the path may tell how it is sent where the host is nobody's that is known.
-        let provider = args
-            .provider
-            .as_deref()
-            .and_then(Provider::named)
-            .unwrap_or_else(|| {
-                let uri: Option<Uri> = upstream.base_url.value.parse().ok();
-                let host = uri.as_ref().and_then(Uri::host);
-                Provider::inferred(host, uri.as_ref().map_or("/", Uri::path))
-            });
-        let (header, secret) = Secret::for_provider(provider, &key)
-            .map_err(|error| Failure::Key(format!("the key {from} cannot be sent: {error}")))?;
+        let sent = match args.provider.as_deref().and_then(Provider::named) {
+            Some(provider) => Secret::for_provider(provider, &key),
+            None => upstream.key_header(&key),
+        };
+        let (header, secret) =
+            sent.map_err(|error| Failure::Key(format!("the key {from} cannot be sent: {error}")))?;
         Ok(builder.credential(header, secret))
     }
 

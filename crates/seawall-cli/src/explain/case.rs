@@ -114,7 +114,7 @@ impl Known {
         let upstream = named::upstream(&config, name)?;
         Ok(Self {
             policy: *upstream.policy.policy(),
-            provider: named::dialect(upstream),
+            provider: upstream.dialect(),
             overrides: upstream.classify.clone(),
         })
     }

@@ -33,8 +33,17 @@ pub struct Candidate {
     pub(super) model: Option<Arc<str>>,
     pub(super) window: u32,
     pub(super) price: Option<Price>,
+    key: Key,
     /// The gate of the model there; the upstream's until the route is built.
     gate: ModelGate,
+}
+
+/// Whether a candidate has the key that it needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Key {
+    /// Or it needs none.
+    Had,
+    Missing,
 }
 
 /// What a model costs, in millionths of a US dollar per million tokens.
@@ -71,6 +80,7 @@ impl Candidate {
             model: None,
             window: 0,
             price: None,
+            key: Key::Had,
             gate: ModelGate::default(),
         }
     }
@@ -90,6 +100,12 @@ impl Candidate {
     /// What it costs, for [`Order::Cheapest`] and [`RouteBuilder::max_price`].
     pub const fn price(mut self, price: Price) -> Self {
         self.price = Some(price);
+        self
+    }
+
+    /// It needs a key that nobody has: it stands in the route, and is never sent to (rule K2).
+    pub(super) const fn without_its_key(mut self) -> Self {
+        self.key = Key::Missing;
         self
     }
 
@@ -297,11 +313,12 @@ pub(super) struct Inner {
 }
 
 impl Inner {
-    /// Whether a candidate costs more than the route allows, as far as its price is known.
-    pub(super) fn is_too_dear(&self, nth: usize) -> bool {
-        let price = self.candidates[nth].price;
-        let above = |most: u64| price.is_some_and(|price| price.output_micro_usd > most);
-        self.max_price.is_some_and(above)
+    /// Whether a candidate is none for any call: it lacks its key, or costs more than the route allows, as far as its
+    /// price is known (rule K2).
+    pub(super) fn cannot_serve(&self, nth: usize) -> bool {
+        let candidate = &self.candidates[nth];
+        let above = |most: u64| candidate.price.is_some_and(|price| price.output_micro_usd > most);
+        candidate.key == Key::Missing || self.max_price.is_some_and(above)
     }
 
     /// Puts candidates into the order in which a call asks them, by what the first that is written is sent.

@@ -44,11 +44,10 @@ const fn text(text: Text) -> Takes {
     Takes::Text(text)
 }
 
-const ONE_BY_ONE: &str = "each command calls one upstream";
-const NO_KEYS_ADDED: &str =
-    "a key is sent where the provider is known to honour it, and where the caller gives one";
-const NO_PRICES: &str = "nothing prices calls";
-const NO_ROUTER: &str = "nothing routes calls";
+const ONE_BY_ONE: &str = "each command calls one upstream; the library's routes obey it";
+const NO_PRICES: &str = "no command prices calls; the library's routes go by it";
+const NO_COST: &str = "nothing prices calls";
+const NO_ROUTER: &str = "no command routes calls; the library does, but for `money_max`, `cache` and `fit`";
 const NO_GATEWAY: &str = "nothing serves";
 const NOT_IN_BATCH: &str = "`seawall batch` cannot do this";
 
@@ -64,7 +63,7 @@ pub(super) const KEYS: &[Key] = &[
     Key::new("upstream.quota", text(Text::Name), "its own", "\"main-team\"", "rule C6", "upstreams that share one quota share its cool-downs and limits").later(ONE_BY_ONE),
     Key::new("upstream.parent", text(Text::Name), "none", "\"all\"", "rule G7", "a named budget above several upstreams").later(ONE_BY_ONE),
     Key::new("upstream.dedup", text(Text::Name), "its own", "\"main\"", "rule E4", "upstreams that share one store of idempotency keys").later(ONE_BY_ONE),
-    Key::new("upstream.idempotency", Takes::Table, "as the provider does", "{}", "rule E3", "that it honours idempotency keys").later(NO_KEYS_ADDED),
+    Key::new("upstream.idempotency", Takes::Table, "as the provider does", "{}", "rule E3", "that it honours idempotency keys: each write is given one"),
     Key::new("upstream.idempotency.header", text(Text::Header), "\"Idempotency-Key\"", "\"Idempotency-Key\"", "rule E3", "the header that carries them"),
     Key::new("upstream.classify", Takes::Tables, "none", "[]", "rule D", "your own word on its statuses and codes; the first that matches wins"),
     Key::new("upstream.classify.status", count(100, 999), "any", "446", "rule D", "the status that it is about"),
@@ -124,7 +123,7 @@ pub(super) const KEYS: &[Key] = &[
     Key::new("batch.concurrency", Takes::Either(&[count(1, 1_000_000), Takes::Word(&["auto"])]), "the policy's", "64", "rule I1", "attempts in flight at once"),
     Key::new("batch.rpm", count(1, 1_000_000_000), "the policy's", "600", "rule I2", "attempts per minute"),
     Key::new("batch.tpm", count(1, 1_000_000_000_000), "the policy's", "100000", "rule I2", "tokens per minute"),
-    Key::new("batch.max_cost", MONEY, "no bound", "5.0", "rule I5", "US dollars that a run may cost").later(NO_PRICES),
+    Key::new("batch.max_cost", MONEY, "no bound", "5.0", "rule I5", "US dollars that a run may cost").later(NO_COST),
     Key::new("batch.ordered", Takes::Flag, "false", "true", "", "answers stand in the order of the rows").later(NOT_IN_BATCH),
     Key::new("batch.skip_invalid", Takes::Flag, "false", "true", "", "leave out rows that cannot be sent"),
     Key::new("batch.auto_id", Takes::Flag, "false", "true", "", "number rows that lack an id").later(NOT_IN_BATCH),
