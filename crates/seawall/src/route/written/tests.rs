@@ -146,7 +146,7 @@ fn what_nothing_obeys_is_refused_with_its_place() {
     // Could break if a bound on money were read and not held.
     let text = FILE.replace("tries = 1", "money_max = { usd = 5.0, per = \"1d\" }");
     let told = with_keys(&text).unwrap_err().to_string();
-    assert!(told.starts_with("seawall.toml:31:"), "{told}");
+    assert!(told.starts_with("seawall.toml:29:"), "{told}");
     assert!(
         told.contains("nothing obeys a route's `money_max` yet; take it out"),
         "{told}"
