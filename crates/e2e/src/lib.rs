@@ -20,6 +20,11 @@ pub struct LibraryGuide;
 #[doc = include_str!("../../../docs/guide/any-call.md")]
 pub struct AnyCallGuide;
 
+/// As is the Rust of the page on routes.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/routes.md")]
+pub struct RoutesGuide;
+
 /// As is the Rust of the page on limits.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/limits.md")]

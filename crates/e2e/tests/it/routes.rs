@@ -8,6 +8,7 @@ mod leaves;
 mod moves;
 mod refused;
 mod shared;
+mod worlds;
 mod written;
 
 use crate::server::{Request, Server, Step};

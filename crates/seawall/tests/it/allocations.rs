@@ -113,7 +113,6 @@ fn as_call(upstream: &Upstream, call: &Call) -> (u64, u64) {
 
 fn check(what: &str, out: &Outgoing, upstream: &Upstream, call: &Call) {
     let (bare, ours) = (bare(out), as_call(upstream, call));
-    println!("{what}: bare {bare:?}, as a call {ours:?}");
     assert!(
         ours.0 <= bare.0 && ours.1 <= bare.1,
         "{what}: bare {bare:?}, as a call {ours:?}"

@@ -211,7 +211,6 @@ fn what_nothing_obeys_yet_is_told_once_for_each_table() {
         12: `upstream.quota`
         13: `upstream.parent`
         14: `upstream.dedup`
-        15: `upstream.idempotency`
         22: `upstream.provider = "seawall"`
         24: `upstream.parent`
         26: [[model]]
