@@ -172,7 +172,7 @@ impl Provider {
     async fn send(&self, operation: Operation<'_>, body: Bytes) -> Outcome<Bytes> {
         let path = self
             .dialect
-            .path(&self.path, operation)
+            .path(self.path, operation)
             .ok_or("there is no such path")?;
         let mut call = match operation {
             Operation::Models => Call::get(path),

@@ -5,6 +5,9 @@
 //! decoder tells the same few [`Delta`]s, and an [`Assembly`] of them is at any time the answer so far: what is half is
 //! known to be half.
 
+#[cfg(test)]
+mod tests;
+
 use super::Dialect;
 use super::answer::{ChatAnswer, Finish, Usage};
 use super::message::{Message, Part, Role, Thinking};

@@ -11,6 +11,8 @@ mod openai;
 mod others;
 mod responses;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 pub use anthropic::ANTHROPIC_MAX_TOKENS_DEFAULT;
 pub use stream::{EventError, StreamDecoder, StreamState};

@@ -5,6 +5,8 @@
 //! a message is a role and parts in order, what has no name here is kept as it came ([`Part::Other`]), and as JSON a
 //! message has OpenAI's shape, which conversations in files have.
 
+#[cfg(test)]
+mod tests;
 pub(super) mod wire;
 
 use super::Dialect;
