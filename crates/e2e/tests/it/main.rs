@@ -4,6 +4,7 @@
 
 mod cancel;
 mod cases;
+mod dialects;
 mod ends;
 mod limits;
 mod mocked;
