@@ -11,6 +11,8 @@
 
 mod build;
 mod written;
+#[cfg(feature = "ai")]
+mod serving;
 
 pub use build::{Candidate, Order, Price, RouteBuilder, RouteError};
 pub use written::{Asked, MissingKey, Routes, RoutesError};

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
+mod ai;
 mod cancel;
 mod cases;
 mod dialects;
