@@ -6,6 +6,8 @@
 
 pub mod allocations;
 #[cfg(feature = "peers")]
+pub mod calls;
+#[cfg(feature = "peers")]
 pub mod contended;
 #[cfg(feature = "peers")]
 pub mod memory;

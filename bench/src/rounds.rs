@@ -137,3 +137,13 @@ pub fn print_ratio(measured: &[Measured], ours: &str, theirs: &str) {
     let whole = ours.p50_ns / theirs.p50_ns;
     println!("{} / {}: {whole:.2} (by round:{rounds})", ours.name, theirs.name);
 }
+
+/// Prints what ours takes over the sum of others, which are one bound together.
+pub fn print_difference(measured: &[Measured], ours: &str, theirs: &[&str]) {
+    let find = |name: &&str| measured.iter().find(|other| other.name == *name);
+    let sum: f64 = theirs.iter().filter_map(find).map(|other| other.p50_ns).sum();
+    if let Some(ours) = find(&ours) {
+        let more = ours.p50_ns - sum;
+        println!("{} - ({}): {more:+.1} ns", ours.name, theirs.join(" + "));
+    }
+}

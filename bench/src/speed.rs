@@ -1,5 +1,6 @@
 //! What one call costs on one thread: answered, failed, and failed once and then answered.
 
+use crate::calls;
 use crate::ours::{Core, Jumping, Live, lenient, policy};
 use crate::peers::{breakers, layered, resilience, retries};
 use crate::rounds::{self, Measured, Subject};
@@ -21,6 +22,8 @@ pub fn allocations() -> Vec<Measured> {
         Subject::new("core: a call that fails", move || failed.failure()),
         Subject::new("core: a call that fails and is answered", move || back.recovery()),
         Subject::new("live: a call that is answered", move || live.success()),
+        Subject::new("a closure on its own that is answered", calls::alone()),
+        Subject::new("the same on a thread", calls::alone_blocking()),
     ])
 }
 
@@ -38,6 +41,13 @@ pub fn print() {
     let measured = rounds::measure(successes());
     rounds::print("a call that is answered at once", &measured);
     ratios(&measured);
+    let measured = rounds::measure(closures());
+    rounds::print("a closure that succeeds at once", &measured);
+    println!();
+    rounds::print_ratio(&measured, ALONE, BACKON);
+    rounds::print_ratio(&measured, ALONE_BLOCKING, BACKON_BLOCKING);
+    rounds::print_difference(&measured, ALONE, &[BACKON, CLOCK]);
+    rounds::print_difference(&measured, ALONE_BLOCKING, &[BACKON_BLOCKING, CLOCK]);
     let measured = rounds::measure(parts());
     rounds::print("the same, part by part", &measured);
     println!(
@@ -73,7 +83,7 @@ fn successes() -> Vec<Subject> {
     let mut core = core();
     let live = Live::new(policy());
     vec![
-        Subject::new("Instant::now, for scale", || {
+        Subject::new(CLOCK, || {
             black_box(std::time::Instant::now());
         }),
         Subject::new("seawall core: time given, begin to end", move || core.success()),
@@ -85,11 +95,35 @@ fn successes() -> Vec<Subject> {
     ]
 }
 
+const CLOCK: &str = "Instant::now, for scale";
+const BACKON: &str = "backon: async";
+const BACKON_BLOCKING: &str = "backon: blocking";
+const ALONE: &str = "seawall::retry alone";
+const ALONE_BLOCKING: &str = "seawall::blocking::retry alone";
+
+fn closures() -> Vec<Subject> {
+    vec![
+        Subject::new(CLOCK, || {
+            black_box(std::time::Instant::now());
+        }),
+        Subject::new(BACKON, retries::success()),
+        Subject::new(ALONE, calls::alone()),
+        Subject::new("seawall::retry_with alone", calls::alone_with()),
+        Subject::new("seawall::retry with a Gate", calls::at_a_gate()),
+        Subject::new(BACKON_BLOCKING, retries::success_blocking()),
+        Subject::new(ALONE_BLOCKING, calls::alone_blocking()),
+        Subject::new(
+            "seawall::blocking::retry with a Gate",
+            calls::at_a_gate_blocking(),
+        ),
+    ]
+}
+
 fn parts() -> Vec<Subject> {
     vec![
         Subject::new("the bare service", layered::bare()),
-        Subject::new("backon: async", retries::success()),
-        Subject::new("backon: blocking", retries::success_blocking()),
+        Subject::new(BACKON, retries::success()),
+        Subject::new(BACKON_BLOCKING, retries::success_blocking()),
         Subject::new("failsafe: default", breakers::failsafe_default()),
         Subject::new("failsafe: 5 in a row", breakers::failsafe_consecutive()),
         Subject::new("recloser: default", breakers::recloser_default()),
