@@ -10,9 +10,9 @@
 //! [beside](crate::upstream::UpstreamBuilder::beside) each other.
 
 mod build;
-mod written;
 #[cfg(feature = "ai")]
 mod serving;
+mod written;
 
 pub use build::{Candidate, Order, Price, RouteBuilder, RouteError};
 pub use written::{Asked, MissingKey, Routes, RoutesError};
