@@ -62,7 +62,7 @@ pub mod tokens;
 mod tool;
 
 pub use answer::{ChatAnswer, Choice, Finish, NotTheJson, Usage};
-pub use answered::Answered;
+pub use answered::{Answered, Metered};
 pub use builder::{BuildError, ClientBuilder};
 pub use chat::{Chat, Effort, Extra, Format, LimitKey, Unsupported};
 pub use check::KeyCheck;

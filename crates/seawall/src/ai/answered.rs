@@ -1,6 +1,7 @@
 //! An answer, and how it was come by.
 
-use super::Change;
+use super::prices::{Cost, Terms, Unpriced};
+use super::{Change, ChatAnswer, EmbeddingsAnswer, ResponsesAnswer, Usage};
 use crate::upstream::AttemptNote;
 use http::HeaderMap;
 use seawall_core::time::Duration;
@@ -31,6 +32,44 @@ pub(super) struct Way {
     pub(super) attempts: Vec<AttemptNote>,
     pub(super) waited: Vec<(&'static str, Duration)>,
     pub(super) changes: Vec<Change>,
+    /// The terms of the model there, where anybody knows them.
+    pub(super) terms: Option<Terms>,
+}
+
+/// An answer that says what it took.
+pub trait Metered {
+    /// The tokens that it took, where the provider says.
+    fn usage(&self) -> Option<Usage>;
+}
+
+impl Metered for ChatAnswer {
+    fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
+}
+
+impl Metered for EmbeddingsAnswer {
+    fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
+}
+
+impl Metered for ResponsesAnswer {
+    fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
+}
+
+impl<T: Metered> Answered<T> {
+    /// What it cost, by the client's [prices](super::ClientBuilder::prices); `None` where the provider does not say what
+    /// it took. Failed attempts before it are not in it, whether or not the provider charges them.
+    pub fn cost(&self) -> Option<Cost> {
+        let usage = self.answer.usage()?;
+        Some(match self.way.terms {
+            Some(terms) => terms.cost(usage),
+            None => Cost::Unpriced(Unpriced::UnknownModel),
+        })
+    }
 }
 
 impl<T> Answered<T> {
@@ -56,6 +95,11 @@ impl<T> Answered<T> {
     /// The provider's own number for the request, for its support.
     pub fn request_id(&self) -> Option<&str> {
         self.way.request_id.as_deref()
+    }
+
+    /// What the provider's table, or your own word, says of the model that was asked: prices and window.
+    pub fn terms(&self) -> Option<&Terms> {
+        self.way.terms.as_ref()
     }
 
     /// Every attempt that was made, the one that was answered last.

@@ -2,6 +2,7 @@
 
 use super::Dialect;
 use super::client::{Client, Leg, Options, Shared};
+use super::prices::Prices;
 use super::server::{Key, Server, ServerError};
 use crate::chance::entropy;
 use crate::clock::{Clock, TokioClock};
@@ -26,6 +27,7 @@ pub struct ClientBuilder {
     clock: Option<Arc<dyn Clock>>,
     seed: Option<u64>,
     recording: Recording,
+    prices: Prices,
 }
 
 #[derive(Debug)]
@@ -65,6 +67,7 @@ impl ClientBuilder {
             clock: None,
             seed: None,
             recording: Recording::Off,
+            prices: Prices::builtin(),
         }
     }
 
@@ -177,6 +180,14 @@ impl ClientBuilder {
         self
     }
 
+    /// The prices that answers are [priced](super::Answered::cost) by; the table that the crate carries unless they are
+    /// given. A server sells at the prices of the provider that it was said to be ([`Server::openai`] at another address, too),
+    /// else of the one that its host is.
+    pub fn prices(mut self, prices: Prices) -> Self {
+        self.prices = prices;
+        self
+    }
+
     /// The client. Nothing is connected before its first call.
     ///
     /// # Errors
@@ -211,6 +222,12 @@ impl ClientBuilder {
             };
             legs.push(next);
         }
+        let mut prices = self.prices;
+        for leg in &legs {
+            if let Some(seller) = leg.seller {
+                prices = prices.with_seller(leg.upstream.name(), seller.name());
+            }
+        }
         let mut route = Route::builder();
         for leg in &legs {
             route = match &leg.model {
@@ -223,7 +240,15 @@ impl ClientBuilder {
             deadline: self.deadline,
             retries_max: None,
         };
-        Ok(Client::new(Shared { legs, route, clock }, options))
+        Ok(Client::new(
+            Shared {
+                legs,
+                route,
+                clock,
+                prices,
+            },
+            options,
+        ))
     }
 }
 
@@ -238,8 +263,10 @@ fn leg(
         Ok(Leg {
             upstream: with(parts.builder).build()?,
             dialect: parts.dialect,
+            host: parts.host,
             base_path: parts.base_path,
             model: parts.model,
+            seller: parts.seller,
             key: parts.key,
         })
     });

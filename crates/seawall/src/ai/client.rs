@@ -11,6 +11,7 @@ use super::builder::ClientBuilder;
 use super::error::{Asked, Error};
 use super::many::ChatMany;
 use super::outbound::{Outbound, Unsaid};
+use super::prices::{Prices, Terms};
 use super::server::Key;
 use super::stream::{Broke, ChatStream};
 use super::{
@@ -60,6 +61,7 @@ pub(super) struct Shared {
     pub(super) legs: Vec<Leg>,
     pub(super) route: Route,
     pub(super) clock: Arc<dyn Clock>,
+    pub(super) prices: Prices,
 }
 
 /// One server of the route.
@@ -67,8 +69,10 @@ pub(super) struct Shared {
 pub(super) struct Leg {
     pub(super) upstream: Upstream,
     pub(super) dialect: Dialect,
+    pub(super) host: String,
     pub(super) base_path: String,
     pub(super) model: Option<String>,
+    pub(super) seller: Option<Dialect>,
     pub(super) key: Option<Key>,
 }
 
@@ -153,6 +157,7 @@ impl Client {
             changes: said[place]
                 .take()
                 .map_or_else(Vec::new, |outbound| outbound.changes),
+            terms: shared.terms(leg, asked.model),
         };
         let decoder = leg.dialect.stream();
         let at = (Arc::clone(&self.shared), place);
@@ -276,7 +281,7 @@ impl Client {
         let changes = said[place]
             .take()
             .map_or_else(Vec::new, |outbound| outbound.changes);
-        decoded(leg, &asked, answer, changes, decode)
+        shared.decoded(leg, &asked, answer, changes, decode)
     }
 
     /// The list of one server's models.
@@ -284,7 +289,10 @@ impl Client {
         let asked = self.shared.asked(leg, "");
         let outbound = leg.models().map_err(|unsaid| unsaid.told(&asked))?;
         match leg.upstream.call(outbound.call(self.options)).await {
-            Ok(answer) => decoded(leg, &asked, answer, Vec::new(), Dialect::decode_models),
+            Ok(answer) => {
+                let shared = &*self.shared;
+                shared.decoded(leg, &asked, answer, Vec::new(), Dialect::decode_models)
+            }
             Err(error) => Err(Error::of_call(error, &asked)),
         }
     }
@@ -313,6 +321,36 @@ impl Client {
 }
 
 impl Shared {
+    /// What is known of the price and the window of this model there.
+    fn terms(&self, leg: &Leg, model: &str) -> Option<Terms> {
+        let listing = self.prices.find_at(leg.upstream.name(), &leg.host, model)?;
+        Some(listing.terms)
+    }
+
+    fn decoded<T>(
+        &self,
+        leg: &Leg,
+        asked: &Asked<'_>,
+        answer: Answer,
+        changes: Vec<Change>,
+        decode: impl Fn(Dialect, &[u8]) -> Result<T, DecodeError>,
+    ) -> Result<Answered<T>, Error> {
+        let decoded = match decode(leg.dialect, &answer.body) {
+            Ok(decoded) => decoded,
+            Err(error) => return Err(Error::undecodable(error, &answer, asked)),
+        };
+        let way = Way {
+            upstream: asked.upstream.to_owned(),
+            model: asked.model.to_owned(),
+            request_id: request_id(&answer.headers),
+            attempts: answer.attempts.to_vec(),
+            waited: answer.waited,
+            changes,
+            terms: self.terms(leg, asked.model),
+        };
+        Ok(Answered::new(decoded, way))
+    }
+
     /// What is asked of this server, for errors.
     pub(super) fn asked<'a>(&self, leg: &'a Leg, model: &'a str) -> Asked<'a> {
         let unix_ms = u64::try_from(self.clock.wall().unix_ms).unwrap_or(0);
@@ -332,30 +370,6 @@ impl Shared {
 fn answered_at(attempts: &[AttemptNote]) -> usize {
     let answered = attempts.iter().rev().find(|attempt| attempt.outcome == "answer");
     answered.map_or(0, |attempt| attempt.candidate)
-}
-
-fn decoded<T>(
-    leg: &Leg,
-    asked: &Asked<'_>,
-    answer: Answer,
-    changes: Vec<Change>,
-    decode: impl Fn(Dialect, &[u8]) -> Result<T, DecodeError>,
-) -> Result<Answered<T>, Error> {
-    match decode(leg.dialect, &answer.body) {
-        Ok(decoded) => Ok(Answered::new(decoded, way(asked, answer, changes))),
-        Err(error) => Err(Error::undecodable(error, &answer, asked)),
-    }
-}
-
-fn way(asked: &Asked<'_>, answer: Answer, changes: Vec<Change>) -> Way {
-    Way {
-        upstream: asked.upstream.to_owned(),
-        model: asked.model.to_owned(),
-        request_id: request_id(&answer.headers),
-        attempts: answer.attempts.to_vec(),
-        waited: answer.waited,
-        changes,
-    }
 }
 
 impl fmt::Debug for Client {

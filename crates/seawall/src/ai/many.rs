@@ -12,6 +12,7 @@
 use super::answered::Answered;
 use super::client::Client;
 use super::error::Error;
+use super::prices::{Cost, MicroUsd};
 use super::{Chat, ChatAnswer};
 use futures_core::Stream;
 use seawall_core::outcome::Usage;
@@ -74,6 +75,10 @@ pub struct Progress {
     pub failed: usize,
     /// Tokens so far, of failed ones as well, as far as the server said.
     pub usage: Usage,
+    /// What the answers cost so far, those alone that have a price.
+    pub spent: MicroUsd,
+    /// Answers whose price nobody knows.
+    pub unpriced: usize,
 }
 
 impl Progress {
@@ -208,6 +213,13 @@ impl<I: Iterator<Item = Chat>> ChatMany<I> {
         let used = match ended {
             Ok(answer) => {
                 self.progress.answered += 1;
+                match answer.cost() {
+                    Some(Cost::Priced(MicroUsd(spent))) => {
+                        let MicroUsd(sum) = self.progress.spent;
+                        self.progress.spent = MicroUsd(sum.saturating_add(spent));
+                    }
+                    Some(Cost::Unpriced(_)) | None => self.progress.unpriced += 1,
+                }
                 answer.usage.map_or(Usage::NONE, |usage| Usage {
                     tokens_in: usage.input,
                     tokens_out: usage.output,

@@ -128,6 +128,8 @@ pub struct Server {
     access: Access,
     model: Option<String>,
     policy: Option<Policy>,
+    /// Whose prices hold, where that was said and not only inferred.
+    seller: Option<Dialect>,
 }
 
 /// What lets a client in.
@@ -143,8 +145,10 @@ enum Access {
 pub(super) struct Parts {
     pub(super) builder: UpstreamBuilder,
     pub(super) dialect: Dialect,
+    pub(super) host: String,
     pub(super) base_path: String,
     pub(super) model: Option<String>,
+    pub(super) seller: Option<Dialect>,
     /// What must not be printed, should the server repeat it.
     pub(super) key: Option<Key>,
 }
@@ -161,6 +165,7 @@ impl Server {
             access: Access::Open,
             model: None,
             policy: None,
+            seller: None,
         }
     }
 
@@ -185,7 +190,8 @@ impl Server {
     }
 
     /// This provider instead, with the key that it has.
-    pub(super) fn moved_to(self, dialect: Dialect) -> Self {
+    pub(super) fn moved_to(mut self, dialect: Dialect) -> Self {
+        self.seller = Some(dialect);
         self.base_url(dialect.base_url())
             .name(dialect.name())
             .dialect(dialect)
@@ -292,8 +298,10 @@ impl Server {
         Ok(Parts {
             builder,
             dialect,
+            host: url.host().unwrap_or_default().to_owned(),
             base_path: url.path().to_owned(),
             model: self.model,
+            seller: self.seller,
             key,
         })
     }

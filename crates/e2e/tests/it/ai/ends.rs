@@ -4,6 +4,7 @@
 //! thing; a wait that is lost on the way from a header to the caller; a cause that is lost behind a count.
 
 use super::{DIALECTS, OPENAI, Scene, chat};
+use seawall::ai::prices::{Cost, MicroUsd, Unpriced};
 use seawall::ai::{Chat, Embeddings, ErrorKind, LimitedBy, Responses};
 use seawall::{Duration, Policy};
 use std::error::Error as _;
@@ -283,4 +284,29 @@ async fn a_handle_says_how_often_its_calls_are_tried_again() {
     assert_eq!(error.attempts().len(), 1);
     let error = scene.play(scene.client.chat(chat())).await.unwrap_err();
     assert_eq!(error.attempts().len(), 3);
+}
+
+#[tokio::test]
+async fn an_answer_says_what_it_cost_and_one_without_a_price_is_not_free() {
+    // Breaks when a model that nobody knows costs nothing, or when a fallback is priced as the server before it.
+    let scene = Scene::new(OPENAI, "200", Policy::builder()).await;
+    let priced = |answer: &seawall::ai::Answered<seawall::ai::ChatAnswer>| answer.cost().unwrap().to_string();
+    let answer = scene
+        .play(scene.client.chat(chat().model("gpt-4.1")))
+        .await
+        .unwrap();
+    let usage = answer.usage.unwrap();
+    // Two and eight dollars a million, of the table of 2026-11.
+    let micro_usd = 2 * usage.input + 8 * usage.output;
+    assert_eq!(
+        answer.cost(),
+        Some(Cost::Priced(MicroUsd(micro_usd))),
+        "{}",
+        priced(&answer)
+    );
+    let answer = scene
+        .play(scene.client.chat(chat().model("of-tomorrow")))
+        .await
+        .unwrap();
+    assert_eq!(answer.cost(), Some(Cost::Unpriced(Unpriced::UnknownModel)));
 }
