@@ -35,6 +35,11 @@ pub struct LimitsGuide;
 #[doc = include_str!("../../../docs/guide/models-and-money.md")]
 pub struct ModelsGuide;
 
+/// As is that of the page on AI APIs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/ai.md")]
+pub struct AiGuide;
+
 /// As is that of the page on mocks.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/mock-in-tests.md")]

@@ -17,6 +17,24 @@
 //! # Ok(()) }
 //! ```
 //!
+//! An AI API has a client of its own, `ai::Client`, with the feature `ai`: chats, streams and
+//! errors that are the same for every provider.
+//!
+//! ```no_run
+//! # #[cfg(feature = "ai")]
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use seawall::ai::{Chat, Client, Server};
+//!
+//! let client = Client::builder()
+//!     .openai()
+//!     .key_from_env("OPENAI_API_KEY")
+//!     .fallback(Server::anthropic().key_from_env("ANTHROPIC_API_KEY").model("claude-haiku-4-5"))
+//!     .build()?;
+//! let answer = client.chat(Chat::new("gpt-5-mini").user("What is a seawall?").max_tokens(200)).await?;
+//! println!("{}: {}", answer.upstream(), answer.text());
+//! # Ok(()) }
+//! ```
+//!
 //! Anything else that can fail is a call as well: [`retry`](retry()) makes one of a closure, under a policy or behind a
 //! [`Gate`] that calls share.
 //!
