@@ -55,7 +55,11 @@ impl Scene {
 }
 
 fn server(dialect: Dialect, mock: &Mock) -> Server {
-    Server::of(dialect).base_url(mock.url()).key(Key::new(KEY))
+    let base_url = match dialect {
+        Dialect::OpenAi => format!("{}/v1", mock.url()),
+        _ => mock.url(),
+    };
+    Server::of(dialect).base_url(base_url).key(Key::new(KEY))
 }
 
 fn chat() -> Chat {

@@ -16,7 +16,7 @@ use super::server::Key;
 use super::stream::{Broke, ChatStream};
 use super::{
     Assembly, Change, Chat, ChatAnswer, DecodeError, Delivery, Dialect, Embeddings, EmbeddingsAnswer,
-    EventError, Models, Responses, ResponsesAnswer,
+    EventError, Models, Responses, ResponsesAnswer, StreamDecoder,
 };
 use crate::clock::Clock;
 use crate::route::{self, Route};
@@ -136,44 +136,8 @@ impl Client {
     pub async fn stream(&self, chat: impl Borrow<Chat>) -> Result<ChatStream, Error> {
         let chat = chat.borrow();
         let encode = |leg: &Leg| leg.chat(chat, Delivery::Stream);
-        let shared = &*self.shared;
-        let mut said = self.say(&chat.model, encode)?;
-        let serves = |nth: usize| said[nth].is_some();
-        let make = |leg: &route::Leg<'_>| self.call_of(&said[leg.nth]);
-        let opened = shared.route.open_where(serves, make).await;
-        let mut opened = opened.map_err(|error| {
-            let leg = error.attempts.last().map_or(0, |attempt| attempt.candidate);
-            Error::of_call(error, &shared.asked(&shared.legs[leg], &chat.model))
-        })?;
-        let place = answered_at(&opened.attempts);
-        let leg = &shared.legs[place];
-        let asked = shared.asked(leg, &chat.model);
-        let way = Way {
-            upstream: asked.upstream.to_owned(),
-            model: asked.model.to_owned(),
-            request_id: request_id(&opened.headers),
-            attempts: opened.attempts.to_vec(),
-            waited: opened.waited.clone(),
-            changes: said[place]
-                .take()
-                .map_or_else(Vec::new, |outbound| outbound.changes),
-            terms: shared.terms(leg, asked.model),
-        };
-        let decoder = leg.dialect.stream();
-        let at = (Arc::clone(&self.shared), place);
-        match opened.form() {
-            Form::Events => Ok(ChatStream::of_events(opened, decoder, way, at)),
-            Form::Bytes => {
-                let rest = opened.rest().await;
-                let broke = |error| Error::of_stream(Broke::Stream(error), &way, &Assembly::new(), &asked);
-                let body = rest.map_err(broke)?;
-                let answer = leg.dialect.decode(&body).map_err(|error| {
-                    let broke = Broke::Event(EventError::Undecodable(error), opened.usage());
-                    Error::of_stream(broke, &way, &Assembly::new(), &asked)
-                })?;
-                Ok(ChatStream::of_whole(answer, decoder, way, at))
-            }
-        }
+        self.open(&chat.model, encode, Dialect::stream, Dialect::decode)
+            .await
     }
 
     /// Turns texts into vectors. A fallback would give vectors of another space, and takes part only where it is given no
@@ -207,9 +171,26 @@ impl Client {
     /// As [`Client::chat`]; [`Inexpressible`](super::ErrorKind::Inexpressible) where the dialect has no responses.
     pub async fn responses(&self, call: impl Borrow<Responses>) -> Result<Answered<ResponsesAnswer>, Error> {
         let call = call.borrow();
-        let encode = |leg: &Leg| leg.responses(call);
+        let encode = |leg: &Leg| leg.responses(call, Delivery::Whole);
         self.exchange(&call.model, encode, Dialect::decode_responses)
             .await
+    }
+
+    /// Makes a call of OpenAI's Responses whose answer is handed over piece by piece, as [`stream`](Self::stream) does.
+    ///
+    /// # Errors
+    /// As [`Client::responses`].
+    pub async fn stream_responses(&self, call: impl Borrow<Responses>) -> Result<ChatStream, Error> {
+        let call = call.borrow();
+        let encode = |leg: &Leg| leg.responses(call, Delivery::Stream);
+        let whole = |dialect: Dialect, body: &[u8]| Ok(dialect.decode_responses(body)?.into());
+        self.open(
+            &call.model,
+            encode,
+            |_| Dialect::stream_responses(Dialect::OpenAi),
+            whole,
+        )
+        .await
     }
 
     /// The models of its first server: one page, as the server sends it.
@@ -282,6 +263,50 @@ impl Client {
             .take()
             .map_or_else(Vec::new, |outbound| outbound.changes);
         shared.decoded(leg, &asked, answer, changes, decode)
+    }
+
+    /// One call along the route whose answer is read as it comes, by `decoder`; in one piece, by `whole`.
+    async fn open(
+        &self,
+        model: &str,
+        encode: impl Fn(&Leg) -> Result<Outbound, Unsaid>,
+        decoder: impl Fn(Dialect) -> StreamDecoder,
+        whole: impl Fn(Dialect, &[u8]) -> Result<ChatAnswer, DecodeError>,
+    ) -> Result<ChatStream, Error> {
+        let shared = &*self.shared;
+        let mut said = self.say(model, encode)?;
+        let serves = |nth: usize| said[nth].is_some();
+        let make = |leg: &route::Leg<'_>| self.call_of(&said[leg.nth]);
+        let opened = shared.route.open_where(serves, make).await;
+        let mut opened = opened.map_err(|error| {
+            let leg = error.attempts.last().map_or(0, |attempt| attempt.candidate);
+            Error::of_call(error, &shared.asked(&shared.legs[leg], model))
+        })?;
+        let place = answered_at(&opened.attempts);
+        let leg = &shared.legs[place];
+        let asked = shared.asked(leg, model);
+        let way = Way {
+            upstream: asked.upstream.to_owned(),
+            model: asked.model.to_owned(),
+            request_id: request_id(&opened.headers),
+            attempts: opened.attempts.to_vec(),
+            waited: opened.waited.clone(),
+            changes: said[place]
+                .take()
+                .map_or_else(Vec::new, |outbound| outbound.changes),
+            terms: shared.terms(leg, asked.model),
+        };
+        let (decoder, at) = (decoder(leg.dialect), (Arc::clone(&self.shared), place));
+        match opened.form() {
+            Form::Events => Ok(ChatStream::of_events(opened, decoder, way, at)),
+            Form::Bytes => {
+                let broke = |broke| Error::of_stream(broke, &way, &Assembly::new(), &asked);
+                let body = opened.rest().await.map_err(|error| broke(Broke::Stream(error)))?;
+                let answer = whole(leg.dialect, &body)
+                    .map_err(|error| broke(Broke::Event(EventError::Undecodable(error), opened.usage())))?;
+                Ok(ChatStream::of_whole(answer, decoder, way, at))
+            }
+        }
     }
 
     /// The list of one server's models.

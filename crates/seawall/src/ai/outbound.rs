@@ -3,10 +3,13 @@
 use super::client::{Leg, Options};
 use super::error::{Asked, Error};
 use super::{Change, Chat, Delivery, Dialect, Embeddings, EncodeError, Encoded, Operation, Responses};
+use crate::body::RequestBody;
 use crate::upstream::Call;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue};
 use seawall_core::facts::Replay;
+use seawall_core::profile::RequestFacts;
+use seawall_core::verdict::Endpoint;
 use std::borrow::Cow;
 
 /// What goes to one server.
@@ -66,12 +69,12 @@ impl Leg {
     }
 
     /// A call of Responses, as it goes to this server.
-    pub(super) fn responses(&self, call: &Responses) -> Result<Outbound, Unsaid> {
+    pub(super) fn responses(&self, call: &Responses, delivery: Delivery) -> Result<Outbound, Unsaid> {
         let mut call = Cow::Borrowed(call);
         if let Some(model) = &self.model {
             call.to_mut().model.clone_from(model);
         }
-        let encoded = self.dialect.encode_responses(&call, Delivery::Whole)?;
+        let encoded = self.dialect.encode_responses(&call, delivery)?;
         self.outbound("responses", Operation::Responses, Some(encoded))
     }
 
@@ -91,17 +94,38 @@ impl Leg {
             Some(encoded) => (Some(encoded.body), encoded.changes),
             None => (None, Vec::new()),
         };
+        let path = path.ok_or(Unsaid::Operation(what, self.dialect))?;
         Ok(Outbound {
-            path: path.ok_or(Unsaid::Operation(what, self.dialect))?,
-            body,
             headers: self.dialect.headers(),
-            replay: match operation {
-                // Vectors change nothing, whatever a server's paths look like.
-                Operation::Embeddings { .. } => Some(Replay::Declared),
-                Operation::Chat { .. } | Operation::Responses | Operation::Models => None,
-            },
+            replay: body
+                .as_ref()
+                .and_then(|body| self.replay_of(&path, operation, body)),
+            path,
+            body,
             changes,
         })
+    }
+
+    /// What a repeat does (rule E1), where the server's paths are not its provider's own: what is asked says it all the same.
+    fn replay_of(&self, path: &str, operation: Operation<'_>, body: &Bytes) -> Option<Replay> {
+        let profile = self.dialect.provider().profile();
+        let whole = format!("{}{path}", self.base_path.trim_end_matches('/'));
+        match profile.endpoint("POST", &whole, RequestFacts::default()) {
+            Endpoint::Inference | Endpoint::InferenceStream => None,
+            Endpoint::General => {
+                let own = self.dialect.path(own_base(self.dialect), operation)?;
+                let own = format!("{}{own}", own_base(self.dialect));
+                Some(profile.replay_of("POST", &own, RequestBody::read(body).facts))
+            }
+        }
+    }
+}
+
+/// The path of the provider's own base address.
+fn own_base(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::OpenAi => "/v1",
+        Dialect::Anthropic | Dialect::Gemini => "",
     }
 }
 

@@ -8,7 +8,7 @@
 use super::answered::{Answered, Way};
 use super::client::Shared;
 use super::error::Error;
-use super::{Assembly, ChatAnswer, Delta, EventError, Part, StreamDecoder};
+use super::{Assembly, ChatAnswer, Delta, EventError, Part, ResponsesAnswer, StreamDecoder};
 use crate::upstream::{AttemptNote, Opened, StreamError};
 use futures_core::Stream;
 use seawall_core::outcome::Usage;
@@ -174,6 +174,22 @@ pub(super) enum Broke {
     Stream(Box<StreamError>),
     /// An event that is none of its dialect; and what had been used by then.
     Event(EventError, Usage),
+}
+
+impl From<ResponsesAnswer> for ChatAnswer {
+    /// The same answer as one to a chat; its status is in `raw`.
+    fn from(answer: ResponsesAnswer) -> Self {
+        let mut assembly = Assembly::new();
+        assembly.push(Delta::Finish(answer.finish));
+        Self {
+            id: answer.id,
+            model: answer.model,
+            message: answer.message,
+            usage: answer.usage,
+            raw: answer.raw,
+            ..assembly.into_answer()
+        }
+    }
 }
 
 /// An answer in the pieces in which a stream would have told it.

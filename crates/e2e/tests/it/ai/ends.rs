@@ -3,9 +3,10 @@
 //! What can go wrong: a kind that is right in one dialect and wrong in the next, since each has its own words for the same
 //! thing; a wait that is lost on the way from a header to the caller; a cause that is lost behind a count.
 
+use super::stage::Stage;
 use super::{DIALECTS, OPENAI, Scene, chat};
 use seawall::ai::prices::{Cost, MicroUsd, Unpriced};
-use seawall::ai::{Chat, Embeddings, ErrorKind, LimitedBy, Responses};
+use seawall::ai::{Chat, Embeddings, ErrorKind, LimitedBy, Responses, Server};
 use seawall::{Duration, Policy};
 use std::error::Error as _;
 
@@ -263,13 +264,33 @@ async fn every_operation_of_a_dialect_has_its_answer() {
 }
 
 #[tokio::test]
-async fn a_response_that_a_conversation_keeps_is_not_made_twice() {
-    // Breaks when a write is repeated because its endpoint is one that mostly answers.
-    let scene = Scene::new(OPENAI, "reset, 200", Policy::builder()).await;
-    let kept = Responses::new("big").user("Hello").conversation("conv_1");
-    let error = scene.play(scene.client.responses(kept)).await.unwrap_err();
-    assert_eq!((error.kind(), scene.sends()), (&ErrorKind::MayHaveActed, 1));
-    assert!(error.call().unwrap().unknown.is_some());
+async fn what_a_conversation_keeps_is_not_made_twice_and_all_else_is() {
+    // Breaks when a write is repeated because its endpoint is one that mostly answers, or when a server whose paths have
+    // no version is sent nothing twice.
+    let plain = || Responses::new("big").user("Hello");
+    for base in ["", "/v1", "/api/paas/v4"] {
+        for (call, kept) in [(plain(), false), (plain().conversation("conv_1"), true)] {
+            let stage = Stage::new();
+            let mock = stage.mock(OPENAI.1, "reset, 200").await;
+            let client = stage
+                .client(Server::at(format!("{}{base}", mock.url())))
+                .build()
+                .unwrap();
+            let told = stage.play(&client, &[&mock], client.responses(call)).await;
+            let sends = mock.journal().attempts.len();
+            match told {
+                Ok(answer) => assert_eq!((kept, sends, answer.attempts().len()), (false, 2, 2), "{base}"),
+                Err(error) => {
+                    assert_eq!(
+                        (error.kind(), kept, sends),
+                        (&ErrorKind::MayHaveActed, true, 1),
+                        "{base}"
+                    );
+                    assert!(error.call().unwrap().unknown.is_some());
+                }
+            }
+        }
+    }
 }
 
 #[tokio::test]
@@ -309,4 +330,23 @@ async fn an_answer_says_what_it_cost_and_one_without_a_price_is_not_free() {
         .await
         .unwrap();
     assert_eq!(answer.cost(), Some(Cost::Unpriced(Unpriced::UnknownModel)));
+}
+
+#[tokio::test]
+async fn a_limit_of_our_own_is_told_as_ours() {
+    // Breaks when a caller blames the provider for what the policy says.
+    let policy = Policy::builder().concurrency(Some(1)).queue(0);
+    let scene = Scene::new(OPENAI, "200 delay=5s", policy).await;
+    let act = async { tokio::join!(scene.client.chat(chat()), scene.client.chat(chat())) };
+    let (first, second) = scene.play(act).await;
+    assert!(first.is_ok());
+    let error = second.unwrap_err();
+    let ErrorKind::RateLimited {
+        by: LimitedBy::Policy,
+        ..
+    } = error.kind()
+    else {
+        panic!("{error:?}");
+    };
+    assert_eq!(scene.sends(), 1);
 }

@@ -69,7 +69,7 @@ async fn a_chat_moves_on_in_the_words_of_each_server() {
         ("gemini", "gemini-small")
     );
     let [openai, anthropic, gemini] = <[Vec<String>; 3]>::try_from(chain.paths()).unwrap();
-    assert!(!openai.is_empty() && openai.iter().all(|path| path == "/chat/completions"));
+    assert!(!openai.is_empty() && openai.iter().all(|path| path == "/v1/chat/completions"));
     assert!(!anthropic.is_empty() && anthropic.iter().all(|path| path == "/v1/messages"));
     assert_eq!(gemini, ["/v1beta/models/gemini-small:generateContent"]);
     let asked: Vec<usize> = answer

@@ -9,7 +9,7 @@ use crate::cancel::Cut;
 use crate::server::{self, Deed, Server, Step};
 use crate::stage::soon;
 use seawall::Policy;
-use seawall::ai::{Client, Delta, Error, ErrorKind, Finish};
+use seawall::ai::{Client, Delta, Error, ErrorKind, Finish, Responses};
 use seawall::crank::CrankedClock;
 use seawall_core::time::Duration;
 
@@ -229,4 +229,37 @@ async fn a_reader_that_leaves_at_any_point_leaves_nothing() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn a_response_comes_piece_by_piece_as_a_chat_does() {
+    // Breaks when the other API's events are read as a chat's, or when its early end passes for an answer.
+    let asked = || Responses::new("big").user("Hello");
+    let scene = Scene::new(OPENAI, "503, 200", Policy::builder()).await;
+    let act = async {
+        scene
+            .client
+            .stream_responses(asked())
+            .await
+            .unwrap()
+            .collect_answer()
+            .await
+    };
+    let answer = scene.play(act).await.unwrap();
+    assert!(!answer.text().is_empty() && answer.usage.is_some());
+    assert_eq!(scene.sends(), 2);
+    let scene = Scene::new(OPENAI, "stream events=3 then=no-done", Policy::builder()).await;
+    let act = async {
+        scene
+            .client
+            .stream_responses(asked())
+            .await
+            .unwrap()
+            .collect_answer()
+            .await
+    };
+    let error = scene.play(act).await.unwrap_err();
+    assert_eq!(error.kind(), &broke(ErrorKind::Connection));
+    assert!(!error.received().unwrap().message().text().is_empty());
+    assert_eq!(scene.sends(), 1);
 }
