@@ -4,6 +4,8 @@
 //! same one on a plain thread; a simulator calls the same engine from a heap of events. From one seed all three
 //! print the same trace, byte for byte.
 
+#[cfg(feature = "tower")]
+use crate::hub::{Aloft, Begun};
 use crate::hub::{CallGuard, Hub, Landed, Landing, Leave, Opened, Others, Step, Streaming, Told};
 use pin_project_lite::pin_project;
 use seawall_core::call::Spec;
@@ -171,6 +173,47 @@ where
     let send = move |leave| Whole { flight: send(leave) };
     let (call, told) = hub.begin_at(began, spec(began));
     follow(hub, call, told, false, send, log).await.finished()
+}
+
+/// How far a call is that its own future has begun, and the loop goes on with.
+#[cfg(feature = "tower")]
+pub(crate) enum Start {
+    /// It has a seat and its first verdict.
+    Begun(Begun),
+    /// Its first attempt was made without a seat, and met this.
+    Landed(Aloft, seawall_core::outcome::Report),
+}
+
+/// As [`drive`], for a call that has begun already, by a policy with a hedge or without. `spec` is the call's, told when
+/// it began.
+#[cfg(feature = "tower")]
+pub(crate) async fn drive_from<'h, 's, T, F>(
+    hub: &'h Arc<Hub>,
+    start: Start,
+    hedges: bool,
+    spec: impl FnOnce(Instant) -> Spec<'s>,
+    mut send: impl FnMut(Leave<'h>) -> F,
+    log: &mut impl Log<T>,
+) -> Finished
+where
+    F: Future<Output = Landed<'h, T>>,
+{
+    let send = move |leave| Whole { flight: send(leave) };
+    let (call, told) = match start {
+        Start::Begun(begun) => begun.take_up(hub),
+        Start::Landed(aloft, report) => match aloft.land(hub, report, spec) {
+            Landing::Seated(call, told) => (call, told),
+            Landing::Answered(ended) => {
+                return Finished {
+                    reason: Reason::Succeeded,
+                    unknown: ended.unknown,
+                    retry_at: None,
+                    sends: ended.sends,
+                };
+            }
+        },
+    };
+    follow(hub, call, told, hedges, send, log).await.finished()
 }
 
 /// Does what the verdicts on a call say, until one of them is that it is over, or an attempt brings content.

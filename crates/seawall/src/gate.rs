@@ -10,11 +10,11 @@ use crate::hub::Hub;
 use crate::retry::Rules;
 use seawall_core::call::Candidate;
 use seawall_core::engine::Engine;
-use seawall_core::gate::GateKey;
+use seawall_core::gate::{GateId, GateKey};
 use seawall_core::policy::{CallPolicy, Policy};
 use seawall_core::trace::{Event, Recording};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// What calls to one thing share: a database, a queue, a service with a client of its own. Cheap to clone; clones are
 /// the same gate.
@@ -42,6 +42,37 @@ struct Shared {
     hub: Arc<Hub>,
     candidate: Candidate,
     policy: CallPolicy,
+    /// Of a gate among [`Gates`](crate::Gates): it stays there for as long as somebody has this.
+    _held: Option<Held>,
+}
+
+/// A hold on one of an engine's gates.
+pub(crate) struct Held {
+    hub: Arc<Hub>,
+    gate: GateId,
+}
+
+impl Held {
+    /// Of a gate that was held by whoever calls this, under the engine's lock.
+    pub(crate) fn of(hub: &Arc<Hub>, gate: GateId) -> Self {
+        let hub = Arc::clone(hub);
+        Self { hub, gate }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.hub.with(|engine, _| engine.let_go(self.gate));
+    }
+}
+
+/// A handle of a gate that does not keep it.
+pub(crate) struct Loose(Weak<Shared>);
+
+impl Loose {
+    pub(crate) fn upgrade(&self) -> Option<Gate> {
+        self.0.upgrade().map(|shared| Gate { shared })
+    }
 }
 
 /// Describes a [`Gate`].
@@ -70,12 +101,28 @@ impl Gate {
         }
     }
 
-    /// Attempts that are out now.
+    /// One of several behind one lock.
+    pub(crate) fn held(hub: &Arc<Hub>, gate: GateId, policy: &CallPolicy, held: Held) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                hub: Arc::clone(hub),
+                candidate: Candidate::at(gate),
+                policy: *policy,
+                _held: Some(held),
+            }),
+        }
+    }
+
+    pub(crate) fn loosely(&self) -> Loose {
+        Loose(Arc::downgrade(&self.shared))
+    }
+
+    /// Attempts that are out now; of one among [`Gates`](crate::Gates), at all of them.
     pub fn attempts_out(&self) -> u64 {
         self.shared.hub.with(|engine, _| engine.permits_out())
     }
 
-    /// Makes no more attempts, for good: those that are out may end, and calls that wait end with `draining`.
+    /// Makes no more attempts, for good, nor does any other of its [`Gates`](crate::Gates): those that are out may end, and calls that wait end with `draining`.
     pub fn drain(&self) {
         self.shared.hub.with(|engine, now| engine.drain_calls(now));
     }
@@ -127,6 +174,7 @@ impl GateBuilder {
             hub: Hub::new(engine, clock),
             candidate: Candidate::at(gate),
             policy: self.policy.call,
+            _held: None,
         };
         Gate {
             shared: Arc::new(shared),

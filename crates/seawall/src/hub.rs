@@ -6,6 +6,11 @@
 //! lets go; and wakers are called after the lock is open.
 
 mod streaming;
+#[cfg(feature = "tower")]
+mod unborrowed;
+
+#[cfg(feature = "tower")]
+pub(crate) use unborrowed::{Aloft, Begun, Unborrowed};
 
 use crate::clock::{Clock, Sleep};
 use crate::sync::{Mutex, MutexGuard};
@@ -177,6 +182,16 @@ impl Hub {
             Flight::Opening(opening) => opening,
             Flight::Seated(_) | Flight::Over => unreachable!("a call's first leave is its opening"),
         };
+        self.settle_opening(opening, report, spec)
+    }
+
+    #[inline(always)]
+    fn settle_opening<'h, 's>(
+        self: &'h Arc<Self>,
+        opening: Opening,
+        report: Report,
+        spec: impl FnOnce(Instant) -> Spec<'s>,
+    ) -> Landing<'h> {
         self.with_state(
             |state, now| match state.engine.settle_opening(now, opening, report, spec) {
                 engine::Settled::Answered(ended) => Landing::Answered(ended),

@@ -68,20 +68,26 @@ pub mod config;
 pub mod crank;
 pub mod drive;
 mod gate;
+mod gates;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod hub;
 mod json;
+#[cfg(feature = "reqwest")]
+pub mod reqwest;
 pub mod retry;
 #[cfg(feature = "http")]
 pub mod route;
 mod sync;
+#[cfg(feature = "tower")]
+pub mod tower;
 #[cfg(feature = "http")]
 pub mod trial;
 #[cfg(feature = "http")]
 pub mod upstream;
 
 pub use gate::{Gate, GateBuilder};
+pub use gates::{GATES_MAX_DEFAULT, Gates, GatesBuilder};
 pub use retry::{Attempt, Classify, Failure, Held, RetryError, Retryable, retry, retry_with};
 #[cfg(feature = "http")]
 pub use route::Route;

@@ -32,9 +32,9 @@
 mod attempts;
 mod classify;
 mod compose;
-mod desk;
+pub(crate) mod desk;
 mod error;
-mod flights;
+pub(crate) mod flights;
 mod held;
 mod key;
 mod notice;

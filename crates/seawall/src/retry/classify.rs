@@ -141,7 +141,7 @@ impl Failure {
     }
 
     /// What the engine's table makes of it.
-    pub(super) fn report(self) -> Report {
+    pub(crate) fn report(self) -> Report {
         let (status, broke) = match self.met {
             Met::Permanent => return Report::of(Outcome::Refused(Refusal::Caller)),
             Met::Status(status) => (Some(status), None),

@@ -7,6 +7,7 @@
 
 use crate::drive::Log;
 use crate::hub::{Landed, Leave};
+use seawall_core::learned::Learned;
 use seawall_core::outcome::Report;
 use seawall_core::reason::Reason;
 use seawall_core::time::Duration;
@@ -16,11 +17,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 /// Attempts of one call that may be out at once: the first and its hedge.
-pub(super) const PLACES: usize = 2;
+pub(crate) const PLACES: usize = 2;
 
 /// One call's desk. Clones are the same desk.
 #[derive(Clone)]
-pub(super) struct Desk(Arc<Mutex<Papers>>);
+pub(crate) struct Desk(Arc<Mutex<Papers>>);
 
 struct Papers {
     places: [Place; PLACES],
@@ -40,21 +41,21 @@ enum Place {
     Accepted,
     /// The engine knows that.
     Held,
-    Landed(Report),
+    Landed(Report, Learned),
     /// The loop wants it no more.
     Dropped,
 }
 
 /// What the loop knows of an attempt that it wants made.
 #[derive(Clone, Copy)]
-pub(super) struct Order {
-    pub(super) number: u32,
-    pub(super) role: Role,
-    pub(super) limits: Limits,
+pub(crate) struct Order {
+    pub(crate) number: u32,
+    pub(crate) role: Role,
+    pub(crate) limits: Limits,
 }
 
 /// What the call's future has to do about a place.
-pub(super) enum Change {
+pub(crate) enum Change {
     Nothing,
     /// Make this attempt.
     Make(Order),
@@ -63,7 +64,7 @@ pub(super) enum Change {
 }
 
 impl Desk {
-    pub(super) fn new(ahead: Option<Report>) -> Self {
+    pub(crate) fn new(ahead: Option<Report>) -> Self {
         Self(Arc::new(Mutex::new(Papers {
             places: [const { Place::Empty }; PLACES],
             ahead,
@@ -73,12 +74,12 @@ impl Desk {
     }
 
     /// For the loop: the attempt that `leave` allows.
-    pub(super) fn order<'h>(&self, mut leave: Leave<'h>) -> Ordered<'h> {
+    pub(crate) fn order<'h>(&self, mut leave: Leave<'h>) -> Ordered<'h> {
         // From here on nobody can tell whether it acted.
         leave.leaving();
         let mut papers = self.papers();
         let place = match papers.ahead.take() {
-            Some(report) => papers.take_place(Place::Landed(report)),
+            Some(report) => papers.take_place(Place::Landed(report, Learned::NOTHING)),
             None => papers.take_place(Place::Ordered(Order {
                 number: leave.attempt(),
                 role: leave.role(),
@@ -94,7 +95,7 @@ impl Desk {
     }
 
     /// For the call's future: what has changed at `place`.
-    pub(super) fn change(&self, place: usize) -> Change {
+    pub(crate) fn change(&self, place: usize) -> Change {
         let mut papers = self.papers();
         let place = &mut papers.places[place];
         match place {
@@ -107,26 +108,31 @@ impl Desk {
                 *place = Place::Empty;
                 Change::Drop
             }
-            Place::Empty | Place::Out | Place::Accepted | Place::Held | Place::Landed(_) => Change::Nothing,
+            Place::Empty | Place::Out | Place::Accepted | Place::Held | Place::Landed(..) => Change::Nothing,
         }
     }
 
     /// For the call's future: how the attempt at `place` ended.
-    pub(super) fn land(&self, place: usize, report: Report) {
+    pub(crate) fn land(&self, place: usize, report: Report) {
+        self.land_telling(place, report, Learned::NOTHING);
+    }
+
+    /// For the call's future: how the attempt at `place` ended, and what its answer says of the server's limits.
+    pub(crate) fn land_telling(&self, place: usize, report: Report, learned: Learned) {
         let mut papers = self.papers();
         match papers.places[place] {
-            Place::Out | Place::Held => papers.places[place] = Place::Landed(report),
-            Place::Empty | Place::Ordered(_) | Place::Accepted | Place::Landed(_) | Place::Dropped => {}
+            Place::Out | Place::Held => papers.places[place] = Place::Landed(report, learned),
+            Place::Empty | Place::Ordered(_) | Place::Accepted | Place::Landed(..) | Place::Dropped => {}
         }
     }
 
     /// For the call's future: the attempt at `place` brought what its caller keeps, for now.
-    pub(super) fn accept(&self, place: usize) {
+    pub(crate) fn accept(&self, place: usize) {
         self.papers().places[place] = Place::Accepted;
     }
 
     /// For the call's future: the place of the attempt that is held, once the engine knows of it.
-    pub(super) fn held(&self) -> Option<usize> {
+    pub(crate) fn held(&self) -> Option<usize> {
         let papers = self.papers();
         papers
             .places
@@ -135,11 +141,11 @@ impl Desk {
     }
 
     /// For the call's future: the wait that begins now, told once.
-    pub(super) fn take_waits(&self) -> Option<(Reason, Duration)> {
+    pub(crate) fn take_waits(&self) -> Option<(Reason, Duration)> {
         self.papers().waits.take()
     }
 
-    pub(super) fn waited(&self) -> Duration {
+    pub(crate) fn waited(&self) -> Duration {
         self.papers().waited
     }
 
@@ -173,7 +179,7 @@ impl Log<()> for Desk {
 }
 
 /// An attempt as the loop sees it: it lands when the call's future says so.
-pub(super) struct Ordered<'h> {
+pub(crate) struct Ordered<'h> {
     desk: Desk,
     place: usize,
     leave: Option<Leave<'h>>,
@@ -187,10 +193,11 @@ impl<'h> Future for Ordered<'h> {
         let this = &mut *self;
         let mut papers = this.desk.papers();
         match papers.places[this.place] {
-            Place::Landed(report) => {
+            Place::Landed(report, learned) => {
                 papers.places[this.place] = Place::Empty;
                 drop(papers);
-                let leave = this.leave.take().expect("an attempt lands once");
+                let mut leave = this.leave.take().expect("an attempt lands once");
+                leave.learned(&learned);
                 Poll::Ready(leave.landed(report, ()))
             }
             Place::Accepted => {

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 /// How an attempt ended.
-pub(super) enum Landed<T, E> {
+pub(crate) enum Landed<T, E> {
     ByItself(Result<T, E>),
     /// Its time was over.
     Cut,
@@ -15,7 +15,7 @@ pub(super) enum Landed<T, E> {
 
 pin_project! {
     /// The attempts that are out. The first has its place here, without a box; a hedge is rare.
-    pub(super) struct Flights<F> {
+    pub(crate) struct Flights<F> {
         #[pin]
         first: Option<F>,
         cut: Cut,
@@ -24,7 +24,7 @@ pin_project! {
 }
 
 impl<F> Flights<F> {
-    pub(super) const fn none() -> Self {
+    pub(crate) const fn none() -> Self {
         Self {
             first: None,
             cut: Cut::NEVER,
@@ -32,7 +32,7 @@ impl<F> Flights<F> {
         }
     }
 
-    pub(super) fn take_off(self: Pin<&mut Self>, place: usize, flight: F, cut_at: Instant) {
+    pub(crate) fn take_off(self: Pin<&mut Self>, place: usize, flight: F, cut_at: Instant) {
         let mut this = self.project();
         match place {
             0 => {
@@ -43,7 +43,7 @@ impl<F> Flights<F> {
         }
     }
 
-    pub(super) fn drop(self: Pin<&mut Self>, place: usize) {
+    pub(crate) fn drop(self: Pin<&mut Self>, place: usize) {
         let mut this = self.project();
         match place {
             0 => this.first.set(None),
@@ -52,7 +52,7 @@ impl<F> Flights<F> {
     }
 
     #[inline]
-    pub(super) fn poll<T, E>(
+    pub(crate) fn poll<T, E>(
         self: Pin<&mut Self>,
         place: usize,
         clock: &dyn Clock,

@@ -33,6 +33,19 @@ impl<'a> Rules<'a> {
             policy: *policy,
         })
     }
+
+    /// What calls share: of rules by which a call is on its own, nothing.
+    #[cfg(feature = "tower")]
+    pub(crate) fn parts(&self) -> Option<(&'a Arc<Hub>, Candidate, &CallPolicy)> {
+        match &self.0 {
+            By::Alone(_) => None,
+            By::Shared {
+                hub,
+                candidate,
+                policy,
+            } => Some((hub, *candidate, policy)),
+        }
+    }
 }
 
 impl<'a> From<&'a Policy> for Rules<'a> {
