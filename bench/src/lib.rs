@@ -10,6 +10,8 @@ pub mod calls;
 #[cfg(feature = "peers")]
 pub mod contended;
 #[cfg(feature = "peers")]
+pub mod layer;
+#[cfg(feature = "peers")]
 pub mod memory;
 #[cfg(feature = "peers")]
 pub mod ours;

@@ -2,12 +2,14 @@
 
 use crate::calls;
 use crate::ours::{Core, Jumping, Live, lenient, policy};
+use crate::layer;
 use crate::peers::{breakers, layered, resilience, retries};
 use crate::rounds::{self, Measured, Subject};
 use seawall_core::time::Duration;
 use std::hint::black_box;
 
 const LIVE: &str = "seawall live: Hub and drive, no-op transport";
+const LAYER: &str = "seawall tower: one layer, a gate";
 const TOWER: &str = "tower: retry + budget > concurrency > timeout";
 const TOWER_SHARED: &str = "tower: the same, a clone a call";
 const RESILIENCE: &str = "tower-resilience: retry + bucket > breaker > bulkhead > limiter";
@@ -24,6 +26,7 @@ pub fn allocations() -> Vec<Measured> {
         Subject::new("live: a call that is answered", move || live.success()),
         Subject::new("a closure on its own that is answered", calls::alone()),
         Subject::new("the same on a thread", calls::alone_blocking()),
+        Subject::new("tower layer: a call that is answered", layer::success()),
     ])
 }
 
@@ -88,6 +91,7 @@ fn successes() -> Vec<Subject> {
         }),
         Subject::new("seawall core: time given, begin to end", move || core.success()),
         Subject::new(LIVE, move || live.success()),
+        Subject::new(LAYER, layer::success()),
         Subject::new(TOWER, layered::success()),
         Subject::new(TOWER_SHARED, layered::success_shared()),
         Subject::new(RESILIENCE, resilience::success()),

@@ -40,6 +40,16 @@ pub struct ModelsGuide;
 #[doc = include_str!("../../../docs/guide/ai.md")]
 pub struct AiGuide;
 
+/// As is that of the page on tower's layers.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/tower.md")]
+pub struct TowerGuide;
+
+/// As is that of the page on reqwest.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/reqwest.md")]
+pub struct ReqwestGuide;
+
 /// As is that of the page on mocks.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/mock-in-tests.md")]
