@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "these are tests")]
-
 use super::*;
 use crate::blocking;
 use crate::crank::CrankedClock;

@@ -237,3 +237,6 @@ impl<S: Service<Request<HeldBody<B>>>, B: Body> fmt::Debug for Holding<S, B> {
         f.debug_struct("Holding").finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

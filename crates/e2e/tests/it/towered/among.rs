@@ -105,7 +105,7 @@ async fn a_timeout_within_it_is_an_attempt_that_may_be_repeated() {
 #[tokio::test]
 async fn a_service_that_has_died_is_told_apart_from_a_call_that_failed() {
     // Breaks when an error of readiness is lost or retried.
-    let layered = SeawallLayer::new(&gate()).when(|_: &tower::BoxError| true);
+    let layered = SeawallLayer::new(gate()).when(|_: &tower::BoxError| true);
     let (service, worker) = tower::buffer::Buffer::pair(failing(0), 1);
     drop(worker);
     let mut service = tower::Layer::layer(&layered, service);
