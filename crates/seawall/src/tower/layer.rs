@@ -215,6 +215,7 @@ impl<C, A, R> SeawallLayer<C, A, R> {
         SeawallLayer { say }
     }
 
+    #[cfg(feature = "http")]
     pub(super) fn map_requests<Q>(self, map: impl FnOnce(R) -> Q) -> SeawallLayer<C, A, Q> {
         let Say {
             owner,
