@@ -139,7 +139,7 @@ impl Gate {
 
     pub(crate) fn rules(&self) -> Rules<'_> {
         let shared = &*self.shared;
-        Rules::shared(&shared.hub, shared.candidate, &shared.policy)
+        Rules::of_gate(&shared.hub, shared.candidate, &shared.policy)
     }
 }
 

@@ -94,6 +94,7 @@ use std::task::{Context, Poll};
 /// # assert_eq!(found, "found");
 /// # Ok(()) }
 /// ```
+#[inline]
 pub fn retry<'a, F, Fut, T, E>(make: F, rules: impl Into<Rules<'a>>) -> Retry<'a, Each<F>>
 where
     F: FnMut() -> Fut,
@@ -115,6 +116,7 @@ where
 /// assert_eq!(answer, 30);
 /// # Ok(()) }
 /// ```
+#[inline]
 pub fn retry_with<'a, F, Fut, T, E>(make: F, rules: impl Into<Rules<'a>>) -> Retry<'a, EachWith<F>>
 where
     F: FnMut(Attempt) -> Fut,
@@ -185,6 +187,7 @@ pin_project! {
 }
 
 impl<'a, M: Attempts> Retry<'a, M> {
+    #[inline]
     pub(crate) const fn new(make: M, rules: Rules<'a>) -> Self {
         let hand = Hand::new(make, Sieve::UNSAID, Unheard, Kept, None);
         Self::unbegun(hand, rules, Promise::NOTHING, Timers::Host)
@@ -194,6 +197,7 @@ impl<'a, M: Attempts> Retry<'a, M> {
 impl<'a, M: Attempts, B, H, N, V> Retry<'a, M, Sieve<B, Every, H>, N, V> {
     /// Retries errors for which `when` is true, and no others. What such an error is beyond that, [`classify`](Self::classify)
     /// says where it is said; its type is not asked.
+    #[inline]
     pub fn when<W: FnMut(&M::Error) -> bool>(self, when: W) -> Retry<'a, M, Sieve<B, If<W>, H>, N, V> {
         self.sieved(|Sieve { base, hint, .. }| Sieve {
             base,
@@ -223,6 +227,7 @@ impl<'a, M: Attempts, W, H, N, V> Retry<'a, M, Sieve<ByType, W, H>, N, V> {
     /// # assert_eq!(answer, 1);
     /// # Ok(()) }
     /// ```
+    #[inline]
     pub fn classify<F: FnMut(&M::Error) -> Failure>(
         self,
         classify: F,
@@ -231,6 +236,7 @@ impl<'a, M: Attempts, W, H, N, V> Retry<'a, M, Sieve<ByType, W, H>, N, V> {
     }
 
     /// Says what each error is by a [`Classifier`]: one that calls share, or that is made of others.
+    #[inline]
     pub fn classify_by<K: Classifier<M::Error>>(
         self,
         classifier: K,
@@ -246,6 +252,7 @@ impl<'a, M: Attempts, W, H, N, V> Retry<'a, M, Sieve<ByType, W, H>, N, V> {
 impl<'a, M: Attempts, B, W, N, V> Retry<'a, M, Sieve<B, W, Unhinted>, N, V> {
     /// Waits at least as long as `hint` says that the server asked; longer where the classifier says so too. What is longer
     /// than the policy takes ends the call: a server is never undercut.
+    #[inline]
     pub fn hint<D: Into<Duration>, F: FnMut(&M::Error) -> Option<D>>(
         self,
         hint: F,
@@ -260,6 +267,7 @@ impl<'a, M: Attempts, B, W, N, V> Retry<'a, M, Sieve<B, W, Unhinted>, N, V> {
 
 impl<'a, M: Attempts, C, V> Retry<'a, M, C, Unheard, V> {
     /// Tells `hook` of each wait before it begins: for logs. It is called between attempts, outside any lock.
+    #[inline]
     pub fn notify<H: FnMut(&Notice<'_, M::Error>)>(self, hook: H) -> Retry<'a, M, C, Heard<H>, V> {
         self.again(|hand| {
             let Hand {
@@ -289,6 +297,7 @@ impl<'a, M: Attempts, C, N> Retry<'a, M, C, N> {
     /// # assert_eq!(rows, [1]);
     /// # Ok(()) }
     /// ```
+    #[inline]
     pub fn reject<R: FnMut(&M::Answer) -> bool>(self, reject: R) -> Retry<'a, M, C, N, Rejected<R>> {
         self.valued(Rejected(reject))
     }
@@ -301,6 +310,7 @@ impl<'a, M: Attempts, C, N> Retry<'a, M, C, N> {
         self.valued(Classified(classify))
     }
 
+    #[inline]
     fn valued<V2>(self, values: V2) -> Retry<'a, M, C, N, V2> {
         self.again(|hand| {
             let Hand {
@@ -378,6 +388,7 @@ impl<'a, M: Attempts, C, N, V> Retry<'a, M, C, N, V> {
         self
     }
 
+    #[inline]
     fn sieved<C2>(self, sieve: impl FnOnce(C) -> C2) -> Retry<'a, M, C2, N, V> {
         self.again(|hand| {
             let Hand {
@@ -393,6 +404,7 @@ impl<'a, M: Attempts, C, N, V> Retry<'a, M, C, N, V> {
     }
 
     /// The same call by another hand.
+    #[inline]
     fn again<C2, N2, V2>(
         self,
         change: impl FnOnce(Hand<M, C, N, V, M::Answer, M::Error>) -> Hand<M, C2, N2, V2, M::Answer, M::Error>,
@@ -400,6 +412,7 @@ impl<'a, M: Attempts, C, N, V> Retry<'a, M, C, N, V> {
         Retry::unbegun(change(self.hand), self.rules, self.promise, self.timers)
     }
 
+    #[inline]
     const fn unbegun(
         hand: Hand<M, C, N, V, M::Answer, M::Error>,
         rules: Rules<'a>,

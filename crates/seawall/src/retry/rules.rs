@@ -19,18 +19,43 @@ pub(super) enum By<'a> {
     Shared {
         hub: &'a Arc<Hub>,
         candidate: Candidate,
-        /// A copy: that of an upstream may be another for the next call.
-        policy: CallPolicy,
+        policy: Terms<'a>,
     },
+}
+
+/// The policy of a call that shares a gate.
+#[derive(Clone, Debug)]
+pub(super) enum Terms<'a> {
+    Of(&'a CallPolicy),
+    /// A copy: that of an upstream may be another for the next call. In a box: every call is moved about with its rules.
+    Copied(Box<CallPolicy>),
+}
+
+impl Terms<'_> {
+    pub(super) fn policy(&self) -> &CallPolicy {
+        match self {
+            Self::Of(policy) => policy,
+            Self::Copied(policy) => policy,
+        }
+    }
 }
 
 impl<'a> Rules<'a> {
     /// Those of a gate of your own engine, for drivers; a [`Gate`] or an [`Upstream`](crate::Upstream) is one already.
-    pub const fn shared(hub: &'a Arc<Hub>, candidate: Candidate, policy: &CallPolicy) -> Self {
+    pub fn shared(hub: &'a Arc<Hub>, candidate: Candidate, policy: &CallPolicy) -> Self {
         Self(By::Shared {
             hub,
             candidate,
-            policy: *policy,
+            policy: Terms::Copied(Box::new(*policy)),
+        })
+    }
+
+    /// As [`shared`](Self::shared), of a policy that stays where it is.
+    pub(crate) const fn of_gate(hub: &'a Arc<Hub>, candidate: Candidate, policy: &'a CallPolicy) -> Self {
+        Self(By::Shared {
+            hub,
+            candidate,
+            policy: Terms::Of(policy),
         })
     }
 

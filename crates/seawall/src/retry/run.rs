@@ -160,14 +160,20 @@ where
     pub(crate) fn poll_ahead(self: Pin<&mut Self>, context: &mut Context<'_>) -> Option<M::Answer> {
         let mut this = self.project();
         if let Stage::Unbegun = this.stage {
-            *this.stage = begin(this.rules, this.promise, *this.timers);
-            if let (Stage::Ahead(ahead), By::Alone(alone)) = (&*this.stage, &this.rules.0) {
-                let length = this.promise.deadline(alone.policy);
-                let key = || Key::made(ahead.clock.wall(), alone.seed_or_entropy());
-                let flight = this.hand.make(1, Role::First, length, key);
-                let total = alone.policy.timeouts().total().unwrap_or(Duration::MAX);
-                let cut_at = this.promise.cut_at(ahead.began, total, ahead.began.after(length));
-                this.flights.as_mut().take_off(0, flight, cut_at);
+            match &this.rules.0 {
+                By::Alone(alone) if needs_no_engine(alone, this.promise) => {
+                    let (clock, began) = Ticking::of(alone, *this.timers);
+                    let length = this.promise.deadline(alone.policy);
+                    let key = || Key::made(clock.wall(), alone.seed_or_entropy());
+                    let flight = this.hand.make(1, Role::First, length, key);
+                    let total = alone.policy.timeouts().total().unwrap_or(Duration::MAX);
+                    let cut_at = this.promise.cut_at(began, total, began.after(length));
+                    this.flights.as_mut().take_off(0, flight, cut_at);
+                    *this.stage = Stage::Ahead(Ahead { clock, began });
+                }
+                By::Alone(_) | By::Shared { .. } => {
+                    *this.stage = begin(this.rules, this.promise, *this.timers)
+                }
             }
         }
         let (Stage::Ahead(ahead), By::Alone(alone)) = (&*this.stage, &this.rules.0) else {
@@ -198,13 +204,16 @@ where
 /// A call on its own is ahead of its engine, unless the engine has a say before the first attempt ends: whether there
 /// is time for one at all, and when a hedge is due.
 #[inline]
+fn needs_no_engine(alone: &Alone<'_>, promise: &Promise) -> bool {
+    alone.policy.hedge().is_none() && !promise.deadline(alone.policy).is_zero()
+}
+
+/// A call that its engine lets go. Kept out of the way of those that need none.
+#[inline(never)]
 fn begin(rules: &Rules<'_>, promise: &Promise, timers: Timers) -> Stage {
     let (hub, candidate, policy) = match &rules.0 {
         By::Alone(alone) => {
             let (clock, began) = Ticking::of(alone, timers);
-            if alone.policy.hedge().is_none() && !promise.deadline(alone.policy).is_zero() {
-                return Stage::Ahead(Ahead { clock, began });
-            }
             let (hub, gate) = own_hub(alone, clock.shared(), began);
             (hub, Candidate::at(gate), alone.policy)
         }
@@ -212,7 +221,7 @@ fn begin(rules: &Rules<'_>, promise: &Promise, timers: Timers) -> Stage {
             hub,
             candidate,
             policy,
-        } => (Arc::clone(hub), *candidate, policy),
+        } => (Arc::clone(hub), *candidate, policy.policy()),
     };
     Stage::Driven(Box::new(Driven::new(hub, candidate, *policy, *promise)))
 }
