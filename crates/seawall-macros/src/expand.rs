@@ -81,7 +81,8 @@ impl Attempts {
             quote_spanned! {end.span=>
                 #[allow(
                     unknown_lints, unreachable_code, clippy::diverging_sub_expression, clippy::empty_loop,
-                    clippy::needless_return, clippy::let_unit_value, clippy::unreachable
+                    clippy::needless_return, clippy::let_unit_value, clippy::unreachable,
+                    reason = "it is never made, and types the block"
                 )]
                 if false {
                     let __seawall_attempt: #attempt = loop {};
@@ -122,7 +123,7 @@ fn bound(name: &Ident, rules: Rules) -> TokenStream {
         },
         // Whatever derefs to it comes as it.
         Rules::Of(value, kind) => quote_spanned! {value.span()=>
-            #[allow(clippy::borrow_deref_ref, clippy::needless_borrow)]
+            #[allow(clippy::borrow_deref_ref, clippy::needless_borrow, reason = "it may be one already")]
             let #name: &::seawall::#kind = &(#value);
         },
     }
