@@ -207,7 +207,7 @@ impl World {
             );
             self.a_write_acts_once(*kind, &own)?;
         }
-        self.nobody_comes_before_the_servers_time(&seen)?;
+        self.nobody_comes_before_the_servers_time(&seen, ends)?;
         for (request, _) in &seen {
             let key = request.header("authorization");
             match (whose(request), self.own_credential) {
@@ -240,8 +240,17 @@ impl World {
     }
 
     /// Rules C2, C6 and K3: what a server said holds for all calls, at all that share its quota.
-    fn nobody_comes_before_the_servers_time(&self, seen: &[(&Request, Does)]) -> Result<(), TestCaseError> {
+    fn nobody_comes_before_the_servers_time(
+        &self,
+        seen: &[(&Request, Does)],
+        ends: &[Option<String>],
+    ) -> Result<(), TestCaseError> {
         for (told, _) in seen.iter().filter(|(_, did)| *did == Does::Throttles) {
+            // A caller who has left has heard nothing.
+            let lane: usize = told.lane().parse().unwrap();
+            if ends[lane].is_none() {
+                continue;
+            }
             let until: Instant = told.at.after(s(4));
             for (later, _) in seen {
                 let meant = self.one_quota || whose(later) == whose(told);
