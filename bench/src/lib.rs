@@ -22,6 +22,8 @@ pub mod rounds;
 pub mod speed;
 #[cfg(feature = "peers")]
 pub mod window;
+#[cfg(feature = "peers")]
+pub mod wire;
 
 use std::time::Instant;
 

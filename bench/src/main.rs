@@ -1,18 +1,19 @@
-//! All of it, or the sections that are named: `speed`, `contended`, `window`, `memory`, `mock`,
+//! All of it, or the sections that are named: `speed`, `wire`, `contended`, `window`, `memory`, `mock`,
 //! `behaviour`, `traps`.
 //!
 //! `--check` asserts what does not depend on the machine, and no time: what is allocated, what a gate takes, and that
 //! each peer still does what we say of it.
 
 use seawall_bench::allocations::Counting;
-use seawall_bench::{contended, memory, speed, window};
+use seawall_bench::{contended, memory, speed, window, wire};
 use std::process::{Command, ExitCode};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-const SECTIONS: [&str; 7] = [
+const SECTIONS: [&str; 8] = [
     "speed",
+    "wire",
     "contended",
     "window",
     "memory",
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         println!("\n== {section}");
         match section {
             "speed" => speed::print(),
+            "wire" => wire::print(),
             "contended" => contended::print(),
             "window" => window::print(),
             "memory" => memory::print(),
@@ -69,6 +71,7 @@ fn check() -> ExitCode {
         println!("{}: {} allocations", measured.name, measured.allocations);
         well &= measured.allocations == 0.0;
     }
+    well &= wire::check();
     let gate = memory::gate();
     println!(
         "a gate takes {gate} bytes; {} is the most",

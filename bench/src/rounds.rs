@@ -20,7 +20,25 @@ pub struct Subject {
     /// What is printed.
     pub name: &'static str,
     /// Runs this many iterations.
-    pub batch: Box<dyn FnMut(u32)>,
+    pub batch: Box<dyn FnMut(u32) -> Batch>,
+}
+
+/// What a batch took, all its iterations together.
+pub struct Batch {
+    took_ns: f64,
+    allocated: u64,
+}
+
+impl Batch {
+    fn of(work: impl FnOnce()) -> Self {
+        let allocated_before = allocations::count();
+        let began = Instant::now();
+        work();
+        Self {
+            took_ns: began.elapsed().as_nanos() as f64,
+            allocated: allocations::count() - allocated_before,
+        }
+    }
 }
 
 /// One subject's figures.
@@ -44,34 +62,56 @@ impl Subject {
         Self {
             name,
             batch: Box::new(move |iterations| {
-                for _ in 0..iterations {
-                    iteration();
-                }
+                Batch::of(|| {
+                    for _ in 0..iterations {
+                        iteration();
+                    }
+                })
+            }),
+        }
+    }
+
+    /// A subject whose iterations each take something that was made before the batch began.
+    pub fn prepared<T>(
+        name: &'static str,
+        mut make: impl FnMut() -> T + 'static,
+        mut iteration: impl FnMut(T) + 'static,
+    ) -> Self {
+        Self {
+            name,
+            batch: Box::new(move |iterations| {
+                let made: Vec<T> = (0..iterations).map(|_| make()).collect();
+                Batch::of(|| made.into_iter().for_each(&mut iteration))
             }),
         }
     }
 }
 
 /// Measures all of them in turns.
-pub fn measure(mut subjects: Vec<Subject>) -> Vec<Measured> {
+pub fn measure(subjects: Vec<Subject>) -> Vec<Measured> {
+    measure_in(subjects, ITERATIONS, BATCHES)
+}
+
+/// As [`measure`], in so many batches per round of so many iterations: of what takes longer, fewer.
+pub fn measure_in(mut subjects: Vec<Subject>, iterations: u32, batches_of_round: usize) -> Vec<Measured> {
     let mut batches: Vec<Vec<f64>> = subjects
         .iter()
-        .map(|_| Vec::with_capacity(ROUNDS * BATCHES))
+        .map(|_| Vec::with_capacity(ROUNDS * batches_of_round))
         .collect();
     let mut allocated = vec![0_u64; subjects.len()];
     for subject in &mut subjects {
-        (subject.batch)(2 * ITERATIONS);
+        (subject.batch)(2 * iterations);
     }
-    for _ in 0..ROUNDS * BATCHES {
+    for _ in 0..ROUNDS * batches_of_round {
         for (place, subject) in subjects.iter_mut().enumerate() {
             // The first of a batch brings back what the batch of another pushed out of the caches.
-            (subject.batch)(ITERATIONS / 20);
-            let allocated_before = allocations::count();
-            let began = Instant::now();
-            (subject.batch)(ITERATIONS);
-            let took = began.elapsed();
-            allocated[place] += allocations::count() - allocated_before;
-            batches[place].push(took.as_nanos() as f64 / f64::from(ITERATIONS));
+            (subject.batch)(iterations / 20);
+            let Batch {
+                took_ns,
+                allocated: of_batch,
+            } = (subject.batch)(iterations);
+            allocated[place] += of_batch;
+            batches[place].push(took_ns / f64::from(iterations));
         }
     }
     subjects
@@ -79,9 +119,9 @@ pub fn measure(mut subjects: Vec<Subject>) -> Vec<Measured> {
         .zip(batches)
         .zip(allocated)
         .map(|((subject, batches), allocated)| {
-            let all = (ROUNDS * BATCHES) as f64 * f64::from(ITERATIONS);
+            let all = (ROUNDS * batches_of_round) as f64 * f64::from(iterations);
             let mut rounds_ns = [0.0; ROUNDS];
-            for (round, of_round) in rounds_ns.iter_mut().zip(batches.chunks(BATCHES)) {
+            for (round, of_round) in rounds_ns.iter_mut().zip(batches.chunks(batches_of_round)) {
                 *round = quantile(of_round, 0.5);
             }
             Measured {
