@@ -1,6 +1,7 @@
 //! What every dialect must do alike.
 
 mod answers;
+mod back;
 mod bodies;
 mod hostile;
 
