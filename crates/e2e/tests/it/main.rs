@@ -18,4 +18,5 @@ mod server;
 mod stage;
 mod streams;
 mod towered;
+mod tokens;
 mod true_limits;
