@@ -1,4 +1,4 @@
-//! All of it, or the sections that are named: `speed`, `wire`, `contended`, `window`, `memory`, `mock`,
+//! All of it, or the sections that are named: `speed`, `wire`, `contended`, `window`, `memory`, `fit`, `mock`,
 //! `behaviour`, `traps`.
 //!
 //! `--check` asserts what does not depend on the machine, and no time: what is allocated, what a gate takes, and that
@@ -11,12 +11,13 @@ use std::process::{Command, ExitCode};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-const SECTIONS: [&str; 8] = [
+const SECTIONS: [&str; 9] = [
     "speed",
     "wire",
     "contended",
     "window",
     "memory",
+    "fit",
     "mock",
     "behaviour",
     "traps",
@@ -78,6 +79,7 @@ fn check() -> ExitCode {
         memory::GATE_BYTES_MAX
     );
     well &= gate <= memory::GATE_BYTES_MAX;
+    well &= run("fit", &["--check"]);
     well &= run("mock", &["--check"]);
     well &= run("traps", &[]);
     if well {
@@ -101,8 +103,9 @@ fn run(program: &str, arguments: &[&str]) -> bool {
             manifest,
             "--bin",
             program,
-            "--",
         ])
+        .args(features(program))
+        .arg("--")
         .args(arguments)
         .status();
     match ended {
@@ -111,5 +114,13 @@ fn run(program: &str, arguments: &[&str]) -> bool {
             eprintln!("cargo, which builds {program}, does not start: {error}");
             false
         }
+    }
+}
+
+/// What a program needs beside the default: `fit` brings the AI types, which nothing else here should be built with.
+fn features(program: &str) -> &'static [&'static str] {
+    match program {
+        "fit" => &["--no-default-features", "--features", "fit"],
+        _ => &[],
     }
 }
