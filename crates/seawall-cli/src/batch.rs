@@ -248,10 +248,10 @@ fn policy(
     let asked = args.concurrency.unwrap_or(limits.concurrency());
     let concurrency = match asked {
         Concurrency::AtMost(most) => Concurrency::AtMost(most.min(connections_max.get())),
-        Concurrency::Auto if connections_max.get() < AUTO_CONCURRENCY_MAX => {
+        Concurrency::Auto | Concurrency::Gradient if connections_max.get() < AUTO_CONCURRENCY_MAX => {
             Concurrency::AtMost(connections_max.get())
         }
-        Concurrency::Auto | Concurrency::Unbounded => asked,
+        Concurrency::Auto | Concurrency::Gradient | Concurrency::Unbounded => asked,
     };
     let lowered = (concurrency != asked).then(|| {
         format!(
@@ -288,7 +288,7 @@ fn policy(
 const fn most_at_once(concurrency: Concurrency) -> u32 {
     match concurrency {
         Concurrency::AtMost(most) => most,
-        Concurrency::Auto => AUTO_CONCURRENCY_MAX,
+        Concurrency::Auto | Concurrency::Gradient => AUTO_CONCURRENCY_MAX,
         Concurrency::Unbounded => 0,
     }
 }

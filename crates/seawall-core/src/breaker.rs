@@ -12,9 +12,14 @@
 //! success. Open times are drawn ± 10 %, and double only for an upstream that trips again before it was closed for
 //! one whole window. What a user forces is a latch outside the automaton, which goes on beneath it.
 //!
-//! Not covered: what is slow but answers; who is to blame when half of a model's deployments fail. A gate of a few
+//! What is slow counts against an upstream where the policy says what slow is: [`slow`] says how those are counted that
+//! have not come back. What follows after it closed is a matter of its own: [`ramp`].
+//!
+//! Not covered: who is to blame when half of a model's deployments fail. A gate of a few
 //! calls a second may open on five chance failures in a row. Reference: M. Nygard, Release It!, "Circuit Breaker".
 
+mod ramp;
+mod slow;
 mod words;
 
 use crate::facts::Replay;
@@ -22,9 +27,12 @@ use crate::policy::{BREAKER_RATE_SPAN, BREAKER_RUN_SPAN, BreakerPolicy, Mode};
 use crate::ring::Ring;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
-use words::Ticket;
+pub(crate) use ramp::{Crowd, Ramp};
+use slow::{Slow, Watch};
 pub use words::{Counts, Epoch, Evidence, Pass, Standing, Transition, Trip, View};
+use words::{Pace, Ticket};
 
 /// The health of one gate, and what follows from it.
 ///
@@ -68,6 +76,10 @@ pub struct Breaker {
     flapping: bool,
     leases: Vec<Lease>,
     other_came: Option<Instant>,
+    /// Boxed, as few policies say what slow is.
+    slow: Option<Box<Slow>>,
+    /// Only while closed.
+    ramp: Option<Ramp>,
     before: Counts,
     late: Counts,
 }
@@ -98,6 +110,9 @@ struct Run {
 #[derive(Clone, Copy, Debug)]
 struct Lease {
     ticket: u64,
+    began: Instant,
+    /// A probe of an earlier half-open proves nothing now.
+    epoch: Epoch,
     until: Instant,
 }
 
@@ -133,6 +148,10 @@ impl Breaker {
             flapping: false,
             leases,
             other_came: None,
+            slow: policy
+                .slow_call
+                .map(|slow| Box::new(Slow::new(slow, policy.window))),
+            ramp: None,
             before: Counts::default(),
             late: Counts::default(),
         }
@@ -160,14 +179,15 @@ impl Breaker {
     /// Whether the clock alone changes nothing of it: nearly always.
     #[inline]
     fn is_steady(&self) -> bool {
-        matches!(self.state, State::Closed) && self.leases.is_empty()
+        matches!(self.state, State::Closed) && self.leases.is_empty() && self.ramp.is_none()
     }
 
     /// Whether every call may send, at any time, until something is recorded or forced.
     #[inline]
     pub(crate) fn is_calm(&self) -> bool {
         match self.mode {
-            Mode::Auto | Mode::Closed | Mode::Observe => self.is_steady(),
+            // Of an attempt that may be slow it must know when it began.
+            Mode::Auto | Mode::Closed | Mode::Observe => self.is_steady() && self.slow.is_none(),
             Mode::Open => false,
         }
     }
@@ -176,7 +196,10 @@ impl Breaker {
     fn turn(&mut self) -> Option<Transition> {
         self.end_leases();
         match self.state {
-            State::Closed => None,
+            State::Closed => {
+                self.ramp = self.ramp.filter(|ramp| self.now < ramp.end());
+                None
+            }
             State::Open { until } if self.now < until => None,
             State::Open { .. } => {
                 self.enter(State::HalfOpen {
@@ -186,6 +209,38 @@ impl Breaker {
                 Some(Transition::HalfOpened)
             }
             State::HalfOpen { .. } => self.close_if_overdue(),
+        }
+    }
+
+    /// Looks at the attempts that are out: too many that have taken too long already open it as those do that have ended
+    /// slow, and a probe among them as a failed one does. Look before each [`standing`](Self::standing); where the policy
+    /// has no slow calls there is nothing to see.
+    #[inline]
+    pub fn look(&mut self, now: Instant, rng: &mut Rng) -> Option<Transition> {
+        if self.slow.is_none() {
+            return None;
+        }
+        self.now = self.now.max(now);
+        self.look_at_slow(rng)
+    }
+
+    #[cold]
+    fn look_at_slow(&mut self, rng: &mut Rng) -> Option<Transition> {
+        match self.state {
+            State::Closed => {
+                let trip = self.slow_trip()?;
+                Some(self.trip(trip, rng))
+            }
+            State::HalfOpen { .. } => {
+                let probes = self.leases.iter().filter(|lease| lease.epoch == self.epoch);
+                let began = probes.map(|lease| lease.began).min()?;
+                let took = self.now.since(began);
+                match self.pace(took) {
+                    Pace::Slow => Some(self.open(Trip::SlowProbe { took }, rng)),
+                    Pace::InTime => None,
+                }
+            }
+            State::Open { .. } => None,
         }
     }
 
@@ -250,6 +305,8 @@ impl Breaker {
             Standing::AdmitsProbe => {
                 self.leases.push(Lease {
                     ticket,
+                    began: self.now,
+                    epoch: self.epoch,
                     until: lease_until,
                 });
                 Ticket::Probe(ticket)
@@ -257,9 +314,15 @@ impl Breaker {
             Standing::Admits | Standing::Refuses { .. } | Standing::ForcedOpen => Ticket::Plain,
         };
         debug_assert!(self.leases.len() <= self.leases.capacity());
+        let watch = match (&mut self.slow, self.state) {
+            (Some(slow), State::Closed) => slow.watch(self.now),
+            (Some(_), State::Open { .. } | State::HalfOpen { .. }) | (None, _) => Watch::NONE,
+        };
         Pass {
             epoch: self.epoch,
             ticket,
+            began: self.now,
+            watch,
         }
     }
 
@@ -276,14 +339,16 @@ impl Breaker {
         // A transition by the clock makes the pass one of an older epoch: no two transitions come at once.
         let by_clock = self.advance(now);
         let held = self.end_lease(&pass);
+        self.unwatch(&pass);
         if pass.epoch != self.epoch {
             self.late.add(evidence);
             return by_clock;
         }
-        self.count(evidence);
+        let took = self.now.since(pass.began);
+        self.count(evidence, self.pace(took));
         match (self.state, held) {
             (State::Closed, _) => self.judge(rng),
-            (State::HalfOpen { .. }, Held::Slot) => self.judge_probe(evidence, rng),
+            (State::HalfOpen { .. }, Held::Slot) => self.judge_probe(evidence, took, rng),
             // Only a latch let these through; the automaton would not have sent them.
             (State::HalfOpen { .. }, Held::Nothing) | (State::Open { .. }, _) => None,
         }
@@ -293,6 +358,7 @@ impl Breaker {
     pub fn release(&mut self, now: Instant, pass: Pass) {
         self.now = self.now.max(now);
         self.end_lease(&pass);
+        self.unwatch(&pass);
     }
 
     /// Takes another policy and keeps the state (a reload): an open breaker keeps its time, probes in flight keep
@@ -314,6 +380,14 @@ impl Breaker {
         if policy.mode != self.policy.mode {
             self.mode = policy.mode;
         }
+        match (&mut self.slow, policy.slow_call) {
+            (Some(slow), Some(policy_slow)) => slow.configure(self.now, policy_slow, policy.window),
+            (slow, policy_slow) => {
+                *slow = policy_slow.map(|slow| Box::new(Slow::new(slow, policy.window)));
+            }
+        }
+        // A ramp goes on to its own end, unless there is to be none.
+        self.ramp = self.ramp.filter(|_| policy.ramp.is_some());
         self.leases
             .reserve_exact(slots(policy).saturating_sub(self.leases.len()));
         self.length = self.length.min(policy.open_max);
@@ -328,7 +402,8 @@ impl Breaker {
 
     /// Bytes that it keeps allocated beside itself: fixed by its policy, whatever it has seen.
     pub fn bytes_kept(&self) -> usize {
-        self.leases.capacity() * size_of::<Lease>()
+        let slow = self.slow.as_ref().map_or(0, |slow| size_of_val(&**slow));
+        self.leases.capacity() * size_of::<Lease>() + slow
     }
 
     /// Probes that may be admitted now; none unless half-open.
@@ -340,14 +415,30 @@ impl Breaker {
     }
 
     /// When the clock alone changes something next: an open time or a probe's lease ends, or a half-open breaker is
-    /// overdue. `None` while closed.
+    /// overdue, or a ramp ends. `None` while closed otherwise.
     pub fn next_change(&self) -> Option<Instant> {
         let at = match self.state {
-            State::Closed => Instant::NEVER,
+            State::Closed => self.ramp.map_or(Instant::NEVER, |ramp| ramp.end()),
             State::Open { until } => until,
             State::HalfOpen { .. } => self.lease_end().min(self.overdue_at()),
         };
         (at < Instant::NEVER).then_some(at)
+    }
+
+    /// The line along which calls are let in, while there is one that holds: a latch stands before it.
+    pub(crate) const fn ramp(&self) -> Option<&Ramp> {
+        match self.mode {
+            Mode::Auto => self.ramp.as_ref(),
+            Mode::Open | Mode::Closed | Mode::Observe => None,
+        }
+    }
+
+    /// The same, to be told who came and who went.
+    pub(crate) const fn ramp_mut(&mut self) -> Option<&mut Ramp> {
+        match self.mode {
+            Mode::Auto => self.ramp.as_mut(),
+            Mode::Open | Mode::Closed | Mode::Observe => None,
+        }
     }
 
     /// The latch.
@@ -395,12 +486,14 @@ impl Breaker {
             before: self.before,
             late: self.late,
             probes: self.probes(),
+            slow: self.slow.as_ref().map_or(0, |slow| slow.seen()),
+            ramp_per_mille: self.ramp.map(|ramp| ramp.per_mille(self.now)),
             flapping: self.flapping && !calm,
         }
     }
 
     #[inline]
-    fn count(&mut self, evidence: Evidence) {
+    fn count(&mut self, evidence: Evidence, pace: Pace) {
         self.ring.turn_to(self.now);
         let (successes, failures) = match evidence {
             Evidence::Success => (1, 0),
@@ -409,6 +502,9 @@ impl Breaker {
             Evidence::Answered | Evidence::Neutral => return,
         };
         self.counted_last = self.now;
+        if let (Some(slow), Pace::Slow) = (&mut self.slow, pace) {
+            slow.end(self.now);
+        }
         let bucket = self.ring.newest_mut();
         if bucket.is_empty() {
             bucket.first = self.now;
@@ -441,6 +537,11 @@ impl Breaker {
                 rng,
             ));
         }
+        if self.slow.is_some()
+            && let Some(trip) = self.slow_trip()
+        {
+            return Some(self.trip(trip, rng));
+        }
         if self.failed_in < self.ring.oldest_number() {
             // Without a failure in the window no share of failures is reached, and nothing need be summed up.
             return None;
@@ -457,7 +558,50 @@ impl Breaker {
         None
     }
 
-    fn judge_probe(&mut self, evidence: Evidence, rng: &mut Rng) -> Option<Transition> {
+    /// Rule H1, of slow attempts. One that is out counts as what it is already: an attempt, and slow.
+    #[cold]
+    fn slow_trip(&mut self) -> Option<Trip> {
+        self.ring.turn_to(self.now);
+        let (counts, ended_from, ended_last) = (self.counts(), self.counted_first(), self.counted_last);
+        let slow = self.slow.as_mut()?;
+        let (overdue, overdue_from) = slow.overdue(self.now);
+        let all_slow = slow.ended(self.now) + overdue;
+        let counted = counts.successes + counts.failures + overdue;
+        let per_mille = u64::from(slow.per_mille());
+        let share_reached =
+            all_slow > 0 && all_slow.saturating_mul(1_000) >= counted.saturating_mul(per_mille);
+        let span = match (overdue, counts.successes + counts.failures) {
+            (0, _) => ended_last.since(ended_from),
+            (_, 0) => self.now.since(overdue_from),
+            (_, _) => self.now.since(overdue_from.min(ended_from)),
+        };
+        let enough = counted >= u64::from(self.policy.min_calls) && span >= self.share_span();
+        (enough && share_reached).then_some(Trip::Slow {
+            slow: all_slow,
+            counted,
+        })
+    }
+
+    /// How an attempt of this length stands to what the policy calls slow.
+    fn pace(&self, took: Duration) -> Pace {
+        match &self.slow {
+            Some(slow) if slow.is_slow(took) => Pace::Slow,
+            Some(_) | None => Pace::InTime,
+        }
+    }
+
+    /// The attempt with this pass is out no more, or has proved to be well.
+    #[inline]
+    fn unwatch(&mut self, pass: &Pass) {
+        if let Some(slow) = &mut self.slow {
+            slow.unwatch(self.now, pass.began, pass.watch);
+        }
+    }
+
+    fn judge_probe(&mut self, evidence: Evidence, took: Duration, rng: &mut Rng) -> Option<Transition> {
+        if let (Evidence::Success, Pace::Slow) = (evidence, self.pace(took)) {
+            return Some(self.open(Trip::SlowProbe { took }, rng));
+        }
         let State::HalfOpen { successes, answers } = &mut self.state else {
             return None;
         };
@@ -505,6 +649,7 @@ impl Breaker {
     fn close(&mut self, how: Transition) -> Transition {
         self.enter(State::Closed);
         self.calm_from = self.now.after(self.policy.window);
+        self.ramp = self.policy.ramp.map(|length| Ramp::new(self.now, length));
         how
     }
 
@@ -517,6 +662,10 @@ impl Breaker {
         self.ring.turn_to(self.now);
         self.before = self.counts();
         self.ring.clear();
+        if let Some(slow) = &mut self.slow {
+            slow.clear(self.now);
+        }
+        self.ramp = None;
         self.run = Run::default();
         self.epoch.0 += 1;
         self.since = self.now;

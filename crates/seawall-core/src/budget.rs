@@ -179,6 +179,11 @@ impl Budget {
         self.ring.next_turn()
     }
 
+    /// Over how long it counts.
+    pub(crate) const fn window(&self) -> Duration {
+        self.ring.window()
+    }
+
     /// What a call does that finds no room.
     pub const fn on_empty(&self) -> OnEmpty {
         self.on_empty

@@ -311,6 +311,9 @@ pub(crate) struct Call {
     pub(crate) uncounted: bool,
     pub(crate) out: [Attempt; OUT_MAX],
     pub(crate) hedged: bool,
+    /// When a second attempt may go beside the one that was sent last: settled when that was sent, so that it is the
+    /// same however often it is asked for. `None` where none may.
+    pub(crate) hedge_at: Option<Instant>,
     pub(crate) committed: Option<u32>,
     pub(crate) met: Option<Met>,
     /// Whether `met` is of the round that is out, and not of the one before.
@@ -613,6 +616,7 @@ impl Call {
             uncounted: false,
             out: [const { Attempt::NONE }; OUT_MAX],
             hedged: false,
+            hedge_at: None,
             committed: None,
             met: None,
             met_this_round: false,
@@ -655,6 +659,7 @@ impl Call {
         self.fallbacks_made = 0;
         self.uncounted = false;
         self.hedged = false;
+        self.hedge_at = None;
         self.committed = None;
         self.met = None;
         self.met_this_round = false;

@@ -19,6 +19,7 @@ use crate::call::{Call, Finish, Spec, State};
 use crate::facts::Replay;
 use crate::gate::{Admits, Chain, Gate};
 use crate::latch::Latches;
+pub use crate::limiter::GradientState;
 use crate::outcome::{Sent, Usage};
 use crate::policy::{Policy, Preset};
 use crate::queue::Links;
@@ -351,8 +352,8 @@ impl Engine {
                     let call = &self.calls[slot as usize];
                     let gate = &self.gates[number as usize];
                     let is_no_probe = call.replay == Replay::Unsafe
-                        && gate.admits(Replay::Unsafe) != Admits::Now
-                        && gate.admits(Replay::Idempotent) == Admits::Now;
+                        && gate.admits(now, Replay::Unsafe) != Admits::Now
+                        && gate.admits(now, Replay::Idempotent) == Admits::Now;
                     if !is_no_probe {
                         return;
                     }
@@ -372,7 +373,10 @@ impl Engine {
         if not_before > now && quota == number {
             return Admits::At(not_before);
         }
-        match (gate.admits(call.replay), self.rate_room(now, slot, number, quota)) {
+        match (
+            gate.admits(now, call.replay),
+            self.rate_room(now, slot, number, quota),
+        ) {
             (Admits::Never, _) | (_, Room::Never { .. }) => Admits::Never,
             (Admits::Later, _) | (_, Room::Later) => Admits::Later,
             (Admits::At(one), Room::At(two)) => Admits::At(one.max(two)),
@@ -463,6 +467,17 @@ impl Engine {
         let breaker = self.gates[number as usize].breaker.as_mut();
         if let Some(transition) = breaker.and_then(|breaker| breaker.advance(now)) {
             self.turned(number, transition);
+        }
+    }
+
+    /// Has a gate's breaker look at what is out (rule H1); who waits behind one that opens is told.
+    #[inline]
+    fn look(&mut self, now: Instant, number: u32) {
+        let Self {
+            gates, rng, trace, ..
+        } = self;
+        if gates[number as usize].look(now, rng, trace).is_some() {
+            self.pump(now, number);
         }
     }
 

@@ -4,17 +4,18 @@
 //! has paid for nothing. So a chain is always asked whole before anything is taken, under one lock and at one
 //! instant: `standing` asks, `take` takes, `give` gives back exactly what was taken.
 
-use crate::breaker::{Breaker, Epoch, Evidence, Pass, Standing as BreakerStanding, Transition};
+use crate::breaker::{Breaker, Crowd, Epoch, Evidence, Pass, Ramp, Standing as BreakerStanding, Transition};
 use crate::budget::Budget;
 use crate::cooldown::Cooldown;
 use crate::facts::Replay;
+use crate::hedging::{self, Hedging};
 use crate::learned::Windows;
 use crate::limiter::Limiter;
-use crate::policy::{GatePolicy, Mode, OnOpen, PolicyError};
+use crate::policy::{GatePolicy, Hedge, HedgeAfter, Mode, OnOpen, PolicyError};
 use crate::queue::Queue;
 use crate::rate::Buckets;
 use crate::rng::Rng;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::trace::{Event, Held, Trace, What};
 use alloc::boxed::Box;
 
@@ -121,6 +122,8 @@ pub(crate) struct Gate {
     pub(crate) rates: Option<Box<Buckets>>,
     /// What the server said of its own limits; boxed, as most say nothing.
     pub(crate) windows: Option<Box<Windows>>,
+    /// What hedges need to know; boxed, as most calls have none, or one after a fixed time.
+    hedging: Option<Box<Hedging>>,
     /// Calls that wait for cool-down, breaker or place.
     pub(crate) queue: Queue,
     /// Calls that wait for credit.
@@ -135,6 +138,17 @@ pub(crate) enum Tenure {
     Retired,
     /// Nothing, until another takes its number.
     Gone,
+}
+
+/// How a call stands to a gate that it would pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// It has just come.
+    Newcomer,
+    /// It waits, here or at another gate of its chain.
+    InLine,
+    /// It was promised to go.
+    Promised,
 }
 
 /// Whether a gate would let one of its queue go.
@@ -174,6 +188,7 @@ impl Gate {
                 .map(|policy| Budget::reborn(policy, reborn)),
             rates: Buckets::new(now, &policy.limits.rates).map(Box::new),
             windows: None,
+            hedging: None,
             queue: Queue::new(),
             savers: Queue::new(),
         }
@@ -206,6 +221,10 @@ impl Gate {
         match (&mut self.budget, &policy.budget) {
             (Some(budget), Some(policy)) => budget.configure(now, policy),
             (budget, policy) => *budget = policy.as_ref().map(|policy| Budget::reborn(policy, reborn)),
+        }
+        if let Some(hedging) = &mut self.hedging {
+            // Now and not when it is asked next: what has left the window by then is not to come back.
+            hedging.configure(now, hedging::window_of(self.budget.as_ref()));
         }
         match &mut self.rates {
             Some(buckets) => buckets.configure(now, &policy.limits.rates),
@@ -290,10 +309,79 @@ impl Gate {
     #[inline]
     pub(crate) fn leave(&mut self, now: Instant, is_original: bool) {
         self.limiter.give();
-        if let Some(budget) = &mut self.budget
-            && is_original
-        {
+        if !is_original {
+            return;
+        }
+        if let Some(budget) = &mut self.budget {
             budget.original(now);
+        }
+        if let Some(hedging) = &mut self.hedging {
+            hedging.original(now);
+        }
+    }
+
+    /// Whether anything here goes by how long first bytes take.
+    #[inline]
+    pub(crate) const fn goes_by_time(&self) -> bool {
+        self.hedging.is_some() || self.limiter.goes_by_time()
+    }
+
+    /// The first byte of an attempt that began at `began` came after `took`, while `in_flight` were out, itself included.
+    #[inline]
+    pub(crate) fn came(
+        &mut self,
+        now: Instant,
+        began: Instant,
+        took: Duration,
+        in_flight: u32,
+        rng: &mut Rng,
+    ) {
+        self.limiter.came(now, began, took, in_flight, rng);
+        if let Some(hedging) = &mut self.hedging {
+            hedging.came(now, took);
+        }
+    }
+
+    /// An attempt was dropped, or timed out, after `given` without a first byte.
+    pub(crate) fn waited_in_vain(&mut self, now: Instant, given: Duration) {
+        if let Some(hedging) = &mut self.hedging {
+            hedging.dropped(now, given);
+        }
+    }
+
+    /// Whether it has room for what hedges need to know.
+    #[cfg(test)]
+    pub(crate) const fn keeps_times(&self) -> bool {
+        self.hedging.is_some()
+    }
+
+    /// How long a first attempt runs alone that is sent now; `None` where no hedge is to come.
+    pub(crate) fn hedge_delay(&mut self, now: Instant, hedge: Hedge) -> Option<Duration> {
+        if hedge.needs_the_gate() && self.hedging.is_none() {
+            let window = hedging::window_of(self.budget.as_ref());
+            self.hedging = Some(Box::new(Hedging::new(now, window)));
+        }
+        match (&mut self.hedging, hedge.after()) {
+            (Some(hedging), after) => hedging.delay(now, after),
+            (None, HedgeAfter::Fixed(length)) => Some(length),
+            (None, HedgeAfter::Percentile { .. }) => None,
+        }
+    }
+
+    /// Whether the share of calls that may be hedged has room for one more.
+    pub(crate) fn may_hedge(&mut self, now: Instant, hedge: Hedge) -> bool {
+        let window = hedging::window_of(self.budget.as_ref());
+        match (&mut self.hedging, hedge.at_most_per_mille()) {
+            (Some(hedging), Some(most)) => hedging.has_room(now, most, window),
+            (_, None) => true,
+            (None, Some(_)) => false,
+        }
+    }
+
+    /// A hedge is sent.
+    pub(crate) fn hedged(&mut self, now: Instant, hedge: Hedge) {
+        if let (Some(hedging), Some(_)) = (&mut self.hedging, hedge.at_most_per_mille()) {
+            hedging.hedged(now);
         }
     }
 
@@ -316,6 +404,74 @@ impl Gate {
             trace.push(Event::of_gate(now, What::Breaker(self.chain.own(), transition)));
         }
         gave
+    }
+
+    /// Whether its breaker looks at what is out, and would open by that; what follows is told to the trace.
+    #[inline]
+    pub(crate) fn look(&mut self, now: Instant, rng: &mut Rng, trace: &mut Trace) -> Option<Transition> {
+        let transition = self.breaker.as_mut()?.look(now, rng)?;
+        self.turned(transition);
+        trace.push(Event::of_gate(now, What::Breaker(self.chain.own(), transition)));
+        Some(transition)
+    }
+
+    /// Who is here, beside a call that asks: `promised` are those of the promised that are others.
+    fn crowd(&self, promised: u32) -> Crowd {
+        Crowd {
+            in_flight: self.limiter.in_flight(),
+            promised,
+            waiting: self.queue.len(),
+        }
+    }
+
+    fn ramp(&self) -> Option<&Ramp> {
+        self.breaker.as_ref()?.ramp()
+    }
+
+    /// Until when the ramp holds a call back, if it does (rule H5). Who waits where others are refused has been let in.
+    pub(crate) fn held_by_ramp(&self, now: Instant, turn: Turn, promised: u32) -> Option<Instant> {
+        let ramp = self.ramp()?;
+        let stands = match (turn, self.on_open) {
+            (Turn::Newcomer, OnOpen::Fail | OnOpen::Wait) => ramp.newcomer(now, self.crowd(promised)),
+            (Turn::InLine, OnOpen::Wait) => ramp.first_in_line(now, self.crowd(promised)),
+            (Turn::InLine, OnOpen::Fail) | (Turn::Promised, OnOpen::Fail | OnOpen::Wait) => Ok(()),
+        };
+        stands.err()
+    }
+
+    /// A newcomer stands in line, or has gone elsewhere: tells the ramp whether that was a call let in.
+    pub(crate) fn tell_ramp(&mut self, now: Instant, stays: bool) {
+        let crowd = self.crowd(self.limiter.promised());
+        let on_open = self.on_open;
+        let Some(ramp) = self.breaker.as_mut().and_then(Breaker::ramp_mut) else {
+            return;
+        };
+        match on_open {
+            OnOpen::Fail if stays && ramp.newcomer(now, crowd).is_ok() => ramp.let_in(now),
+            OnOpen::Fail | OnOpen::Wait => ramp.turn_away(now, crowd),
+        }
+    }
+
+    /// A call is sent through: tells the ramp who that was. It stands in no queue any more, and has no promise.
+    #[inline]
+    pub(crate) fn pass_ramp(&mut self, now: Instant, turn: Turn) {
+        if let Some(ramp) = self.breaker.as_mut().and_then(Breaker::ramp_mut) {
+            let waited = Crowd {
+                in_flight: self.limiter.in_flight(),
+                promised: self.limiter.promised(),
+                waiting: self.queue.len() + 1,
+            };
+            match (turn, self.on_open) {
+                (Turn::Newcomer, OnOpen::Fail | OnOpen::Wait) => ramp.let_in(now),
+                (Turn::InLine | Turn::Promised, OnOpen::Wait) => ramp.release(waited),
+                (Turn::InLine | Turn::Promised, OnOpen::Fail) => {}
+            }
+        }
+    }
+
+    /// Whether a newcomer's credit may let the first of those that wait go.
+    pub(crate) fn lets_go_by_credit(&self) -> bool {
+        self.ramp().is_some() && self.on_open == OnOpen::Wait
     }
 
     /// What follows here from a transition of the breaker.
@@ -342,7 +498,7 @@ impl Gate {
     /// Whether a call that waits here may go, as far as this gate's breaker and places decide.
     ///
     /// The breaker was told the time before.
-    pub(crate) fn admits(&self, replay: Replay) -> Admits {
+    pub(crate) fn admits(&self, now: Instant, replay: Replay) -> Admits {
         if self.mode() == Mode::Open {
             return Admits::Never;
         }
@@ -359,6 +515,9 @@ impl Gate {
                     };
                 }
             }
+        }
+        if let Some(at) = self.held_by_ramp(now, Turn::InLine, self.limiter.promised()) {
+            return Admits::At(at);
         }
         if self.limiter.has_place() {
             Admits::Now

@@ -4,6 +4,7 @@
 //! lists of what was granted, when, and what the server said, and believes nothing that the engine says of itself.
 
 mod book;
+mod ramps;
 mod rates;
 pub mod worlds;
 
@@ -14,7 +15,9 @@ use crate::gate::{GateId, GateKey};
 use crate::latch::CredentialId;
 use crate::learned::{Kind, Learned, Word};
 use crate::outcome::{Cause, Hint, HintSource, Outcome, Refusal, Report, Sent, Usage};
-use crate::policy::{Concurrency, GatePolicy, LongHint, OnEmpty, OnOpen, Policy, PolicyBuilder, Preset};
+use crate::policy::{
+    Concurrency, GatePolicy, LongHint, OnEmpty, OnOpen, Policy, PolicyBuilder, Preset, SlowCall,
+};
 use crate::reason::Reason;
 use crate::time::{Duration, Instant};
 use crate::trace::{Event, Recording};
@@ -140,6 +143,17 @@ fn upstream_policy(input: &mut Input<'_>) -> Policy {
     }
     if more & 128 != 0 && flags & 1 == 0 {
         builder = builder.concurrency(Concurrency::Auto);
+    }
+    if more & 3 == 3 {
+        let slow = SlowCall {
+            over: Duration::from_millis(200),
+            per_mille: 500,
+        };
+        builder = builder.edit_breaker(|b| {
+            b.slow_call(Some(slow))
+                .ramp(Some(Duration::from_secs(2)))
+                .min_calls(4)
+        });
     }
     builder
         .build()
@@ -610,6 +624,7 @@ fn report(input: &mut Input<'_>) -> Report {
         should_retry,
         usage,
         resent: bits & 32 != 0,
+        first_byte: None,
     }
 }
 

@@ -24,6 +24,7 @@ mod cooldown;
 pub mod engine;
 pub mod facts;
 pub mod gate;
+mod hedging;
 pub mod hint;
 pub mod latch;
 #[cfg(any(test, feature = "laws"))]
@@ -39,6 +40,7 @@ pub mod reason;
 mod ring;
 pub mod rng;
 pub mod time;
+mod times;
 pub mod trace;
 pub mod verdict;
 pub mod wait;

@@ -6,13 +6,17 @@
 //! may be in flight until answers have earned it back, one place each.
 
 mod auto;
+mod gradient;
 
 use crate::policy::{Concurrency, LimitPolicy};
-use crate::time::Instant;
+use crate::rng::Rng;
+use crate::time::{Duration, Instant};
+use alloc::boxed::Box;
 use auto::Auto;
+use gradient::Gradient;
 
 /// Counts places; the queue in front of them is the gate's.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Limiter {
     bound: Bound,
     queue_max: u32,
@@ -22,19 +26,31 @@ pub(crate) struct Limiter {
 }
 
 /// How many may be in flight.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Bound {
     None,
     Fixed(u32),
     Auto(Auto),
+    /// Boxed, as few gates have one.
+    Gradient(Box<Gradient>),
+}
+
+/// What a limit by first-byte times goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GradientState {
+    /// What the upstream takes where it is not crowded, as far as was measured.
+    pub base: Duration,
+    /// What the attempts of the last step took on average.
+    pub mean: Duration,
 }
 
 impl Bound {
-    const fn most(&self) -> Option<u32> {
+    fn most(&self) -> Option<u32> {
         match self {
             Self::None => None,
             Self::Fixed(most) => Some(*most),
             Self::Auto(auto) => Some(auto.most()),
+            Self::Gradient(gradient) => Some(gradient.most()),
         }
     }
 }
@@ -45,6 +61,7 @@ impl From<Concurrency> for Bound {
             Concurrency::Unbounded => Self::None,
             Concurrency::AtMost(most) => Self::Fixed(most),
             Concurrency::Auto => Self::Auto(Auto::new()),
+            Concurrency::Gradient => Self::Gradient(Box::new(Gradient::new())),
         }
     }
 }
@@ -70,8 +87,8 @@ impl Limiter {
     /// Takes another policy; what is in flight stays, so a lower limit drains, and what was found out is kept.
     pub(crate) fn configure(&mut self, policy: &LimitPolicy) {
         self.queue_max = policy.queue;
-        match (self.bound, policy.concurrency) {
-            (Bound::Auto(_), Concurrency::Auto) => {}
+        match (&self.bound, policy.concurrency) {
+            (Bound::Auto(_), Concurrency::Auto) | (Bound::Gradient(_), Concurrency::Gradient) => {}
             (_, concurrency) => self.bound = concurrency.into(),
         }
     }
@@ -149,10 +166,44 @@ impl Limiter {
         }
     }
 
+    /// Whether it goes by how long first bytes take.
+    #[inline]
+    pub(crate) const fn goes_by_time(&self) -> bool {
+        matches!(self.bound, Bound::Gradient(_))
+    }
+
+    /// The first byte of an attempt that began at `began` came after `took`, while `in_flight` were out, itself included.
+    #[inline]
+    pub(crate) fn came(
+        &mut self,
+        now: Instant,
+        began: Instant,
+        took: Duration,
+        in_flight: u32,
+        rng: &mut Rng,
+    ) {
+        if let Bound::Gradient(gradient) = &mut self.bound {
+            gradient.came(now, began, took, in_flight, rng);
+        }
+    }
+
     /// An attempt that began at `began` was throttled or timed out.
     pub(crate) fn overloaded(&mut self, now: Instant, began: Instant) {
-        if let Bound::Auto(auto) = &mut self.bound {
-            auto.overloaded(now, began);
+        match &mut self.bound {
+            Bound::Auto(auto) => auto.overloaded(now, began),
+            Bound::Gradient(gradient) => gradient.overloaded(now, began),
+            Bound::None | Bound::Fixed(_) => {}
+        }
+    }
+
+    /// What it goes by, where it goes by times.
+    pub(crate) fn gradient(&self) -> Option<GradientState> {
+        match &self.bound {
+            Bound::Gradient(gradient) => Some(GradientState {
+                base: gradient.base(),
+                mean: gradient.mean(),
+            }),
+            Bound::None | Bound::Fixed(_) | Bound::Auto(_) => None,
         }
     }
 

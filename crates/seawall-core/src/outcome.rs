@@ -196,6 +196,9 @@ pub struct Report {
     pub usage: Usage,
     /// Whether the request was sent again inside the attempt (rules D5 and D6).
     pub resent: bool,
+    /// How long the answer's first byte took, where that is known and the answer was whole before it was accepted; else
+    /// the attempt's whole length stands for it. A stream's first byte is its commit.
+    pub first_byte: Option<Duration>,
 }
 
 impl Report {
@@ -207,6 +210,7 @@ impl Report {
             should_retry: None,
             usage: Usage::NONE,
             resent: false,
+            first_byte: None,
         }
     }
 

@@ -89,6 +89,21 @@ pub const BATCH_CONCURRENCY: u32 = 64;
 pub const AUTO_CONCURRENCY_START: u32 = 20;
 /// The most that it grows to: 1 000, as Envoy's (rule I3).
 pub const AUTO_CONCURRENCY_MAX: u32 = 1_000;
+/// How often a limit by first-byte times measures anew what an upstream takes that is not crowded: 60 s, ± 15 %, as
+/// Envoy's gradient controller (rule I3).
+pub const GRADIENT_PROBE_EVERY: Duration = Duration::from_secs(60);
+/// First-byte times that one step of it is made of, at the least: 10, as Netflix's windowed limits (rule I3).
+pub const GRADIENT_SAMPLES_MIN: u32 = 10;
+/// Slow attempts per hundred that trip a breaker which was told what slow is (rule H1).
+pub const DEFAULT_BREAKER_SLOW_PERCENT: u32 = 50;
+/// The share of calls that a ramp begins with: 10 % (rule H5).
+pub const RAMP_FIRST_PER_MILLE: u32 = 100;
+/// First-byte times below which no percentile is taken, and no hedge sent that would go by one: 20, of which one is
+/// above the 95th (rule J1).
+pub const HEDGE_SAMPLES_MIN: u32 = 20;
+/// How long those times are gathered before the older half is let go: 60 s, or until there are
+/// [`HEDGE_SAMPLES_MIN`] (rule J1).
+pub const HEDGE_TIMES_WINDOW: Duration = Duration::from_secs(60);
 
 /// Everything a user can decide about calls to one upstream. Built by [`Policy::builder`] or [`Policy::preset`].
 ///
@@ -312,14 +327,35 @@ impl Timeouts {
 /// A second attempt beside a slow first one (rule J1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hedge {
-    pub(crate) after: Duration,
+    pub(crate) after: HedgeAfter,
+    pub(crate) at_most_per_mille: Option<u32>,
 }
 
 impl Hedge {
     readable! {
         /// How long the first attempt runs alone.
-        after: Duration,
+        after: HedgeAfter,
+        /// The largest share of calls that are hedged, in thousandths; `None` leaves it to the budget.
+        at_most_per_mille: Option<u32>,
     }
+
+    /// Whether the gate must keep something for it.
+    pub(crate) const fn needs_the_gate(&self) -> bool {
+        matches!(self.after, HedgeAfter::Percentile { .. }) || self.at_most_per_mille.is_some()
+    }
+}
+
+/// How long a first attempt runs alone (rule J1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HedgeAfter {
+    /// This long.
+    Fixed(Duration),
+    /// As long as so many of a thousand attempts at its gate take to their first byte, lately. Where fewer than
+    /// [`HEDGE_SAMPLES_MIN`] are known, or none would be above it, no hedge is sent.
+    Percentile {
+        /// 500 to 999: 950 is p95, 999 is p99.9.
+        per_mille: u32,
+    },
 }
 
 /// What holds for a gate: the state that calls to one upstream share.
@@ -390,10 +426,12 @@ pub struct BreakerPolicy {
     pub(crate) failure_per_mille: u32,
     pub(crate) window: Duration,
     pub(crate) min_calls: u32,
+    pub(crate) slow_call: Option<SlowCall>,
     pub(crate) open_for: Duration,
     pub(crate) open_max: Duration,
     pub(crate) probes: u32,
     pub(crate) probe_successes: u32,
+    pub(crate) ramp: Option<Duration>,
     pub(crate) on_open: OnOpen,
     pub(crate) mode: Mode,
 }
@@ -408,6 +446,8 @@ impl BreakerPolicy {
         window: Duration,
         /// Attempts below which the rate says nothing.
         min_calls: u32,
+        /// Which attempts are slow, and how many of them trip it; `None` is none.
+        slow_call: Option<SlowCall>,
         /// How long it stays open at first.
         open_for: Duration,
         /// How long at the most.
@@ -416,11 +456,23 @@ impl BreakerPolicy {
         probes: u32,
         /// Probes that must succeed to close.
         probe_successes: u32,
+        /// Over how long the admitted share grows after it closed; `None` admits everything at once.
+        ramp: Option<Duration>,
         /// What a call does that finds it open.
         on_open: OnOpen,
         /// Whether the automaton rules, or a latch outside it.
         mode: Mode,
     }
+}
+
+/// When slow attempts trip a breaker (rule H1). An attempt is slow whose first content, or whose whole answer where
+/// that is what is waited for, takes longer than `over`; one that is out still is slow from then on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlowCall {
+    /// An attempt that takes longer is slow.
+    pub over: Duration,
+    /// Slow attempts per thousand that trip it, 1 to 1 000.
+    pub per_mille: u32,
 }
 
 /// What a call does that finds a breaker open (rule H10).
@@ -473,6 +525,9 @@ pub enum Concurrency {
     AtMost(u32),
     /// As many as the upstream bears, found out by what it throttles (rule I3).
     Auto,
+    /// As many as the upstream answers without delay, found out by its first-byte times, and by what it throttles
+    /// (rule I3).
+    Gradient,
 }
 
 impl Concurrency {
@@ -480,7 +535,7 @@ impl Concurrency {
     pub const fn at_most(self) -> Option<u32> {
         match self {
             Self::AtMost(most) => Some(most),
-            Self::Unbounded | Self::Auto => None,
+            Self::Unbounded | Self::Auto | Self::Gradient => None,
         }
     }
 }

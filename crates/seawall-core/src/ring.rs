@@ -75,6 +75,11 @@ impl<B: Copy + Default, const N: usize> Ring<B, N> {
         held.contains(&number).then(|| self.slot_mut(number))
     }
 
+    /// The bucket that `then` stood in, while it is in the ring.
+    pub(crate) fn at_mut(&mut self, then: Instant) -> Option<&mut B> {
+        self.numbered_mut(number_at(then, self.window))
+    }
+
     /// The number of the newest bucket.
     pub(crate) const fn newest_number(&self) -> u64 {
         self.newest

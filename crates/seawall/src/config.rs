@@ -30,9 +30,9 @@ pub use error::{ConfigError, ConfigErrors};
 pub use policy::PolicyConfig;
 pub use schema::schema;
 pub use types::{
-    AdminConfig, BatchConfig, Cache, Cached, ClientConfig, Credential, Fit, HedgeAfter, Later, LogForm,
-    Match, ModelConfig, MoneyMax, NotEnforced, Order, Place, ProgressForm, Remark, RouteConfig, ServeConfig,
-    SlowCall, Speaks, Target, TlsConfig, UpstreamConfig, Written,
+    AdminConfig, BatchConfig, Cache, Cached, ClientConfig, Credential, Fit, Later, LogForm, Match,
+    ModelConfig, MoneyMax, NotEnforced, Order, Place, ProgressForm, Remark, RouteConfig, ServeConfig, Speaks,
+    Target, TlsConfig, UpstreamConfig, Written,
 };
 
 use error::Fault;

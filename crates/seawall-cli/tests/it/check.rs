@@ -52,7 +52,7 @@ const PLAIN: &str = "[[upstream]]\nname = \"main\"\nbase_url = \"https://api.exa
 #[test]
 fn a_right_file_says_what_is_in_it_and_what_is_not_enforced() {
     // A check that prints nothing leaves its reader wondering which file was read.
-    let file = format!("{PLAIN}quota = \"team\"\n[serve]\nlog = \"json\"\n[policy.hedge]\nafter = \"p95\"\n");
+    let file = format!("{PLAIN}quota = \"team\"\n[serve]\nlog = \"json\"\n[batch]\nordered = true\n");
     let folder = Folder::new("check-right");
     folder.file("seawall.toml", &file);
     for words in [&[][..], &["seawall.toml"], &["-c", "seawall.toml"]] {
@@ -65,7 +65,7 @@ fn a_right_file_says_what_is_in_it_and_what_is_not_enforced() {
         for line in [
             "warning: seawall.toml:4:1: `upstream.quota` is read, and not enforced yet: each command calls one upstream\n",
             "warning: seawall.toml:5:2: [serve] is read, and not enforced yet: nothing serves\n",
-            "warning: seawall.toml:8:9: `policy.hedge.after = \"p95\"` is read, and not enforced yet: no latencies are kept to take it from\n",
+            "warning: seawall.toml:8:1: `batch.ordered` is read, and not enforced yet: `seawall batch` cannot do this\n",
         ] {
             assert!(told.contains(line), "{told}");
         }

@@ -223,7 +223,8 @@ const WHOLE: &str = r#"
 preset = "interactive"
 backoff = { base = "250ms", factor = 1.5, jitter = { proportional = 0.5 } }
 budget = "off"
-limits = { concurrency = "auto", requests_per_minute = 60 }
+limits = { concurrency = { auto = "first-byte" }, requests_per_minute = 60 }
+breaker = { slow_call = { over = "10s", rate = 0.5 }, ramp = "10s" }
 hedge = { after = "p95", at_most = 0.05 }
 [[upstream]]
 name = "main"

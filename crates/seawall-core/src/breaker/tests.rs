@@ -2,6 +2,7 @@ use super::*;
 use crate::policy::{BreakerEdit, Policy};
 
 mod laws;
+mod slow;
 
 const SAFE: Replay = Replay::Idempotent;
 const LONG: Duration = Duration::from_secs(600);

@@ -1,5 +1,6 @@
 //! What a breaker is told and what it answers.
 
+use super::slow::Watch;
 use crate::policy::Mode;
 use crate::time::{Duration, Instant};
 
@@ -36,14 +37,19 @@ pub enum Standing {
 pub struct Pass {
     pub(super) epoch: Epoch,
     pub(super) ticket: Ticket,
+    pub(super) began: Instant,
+    /// As what it is counted among those that are out, where the policy has slow calls.
+    pub(super) watch: Watch,
 }
 
 impl Pass {
-    /// Of an attempt that a closed breaker let through in `epoch`.
-    pub(crate) const fn plain(epoch: Epoch) -> Self {
+    /// Of an attempt that a closed breaker let through in `epoch`, at `began`, when it watched nobody.
+    pub(crate) const fn plain(epoch: Epoch, began: Instant) -> Self {
         Self {
             epoch,
             ticket: Ticket::Plain,
+            began,
+            watch: Watch::NONE,
         }
     }
 
@@ -119,8 +125,27 @@ pub enum Trip {
         /// Attempts that counted in it.
         counted: u64,
     },
+    /// The share of slow attempts in the window, those that are out and overdue included.
+    Slow {
+        /// Slow attempts.
+        slow: u64,
+        /// Attempts that counted.
+        counted: u64,
+    },
     /// A probe failed.
     Probe,
+    /// A probe was slow, or has been out for too long.
+    SlowProbe {
+        /// How long it took, so far.
+        took: Duration,
+    },
+}
+
+/// Whether an attempt took longer than the policy's `slow_call.over`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pace {
+    InTime,
+    Slow,
 }
 
 /// Outcomes that counted.
@@ -151,6 +176,10 @@ pub struct View {
     pub late: Counts,
     /// Probes whose lease runs.
     pub probes: u32,
+    /// Attempts in the window that were slow; of those that are out none is counted.
+    pub slow: u64,
+    /// The share of calls that is let in while it ramps, in thousandths.
+    pub ramp_per_mille: Option<u32>,
     /// Whether it tripped again before it was closed for one whole window, and has not been since.
     pub flapping: bool,
 }

@@ -5,7 +5,7 @@ use crate::breaker::{Pass, Standing as BreakerStanding};
 use crate::budget::Empty;
 use crate::call::{Candidate, Charged, Choice, Others, Spec, Standing, State, choose};
 use crate::facts::Replay;
-use crate::gate::{CHAIN_MAX, Chain};
+use crate::gate::{CHAIN_MAX, Chain, Turn};
 use crate::policy::{Mode, OnOpen, PROBE_LEASE_SLACK};
 use crate::rate::{Cost, Reservation, Room};
 use crate::reason::{Full, Reason};
@@ -109,6 +109,7 @@ impl Engine {
         if matches!(here, Standing::Now) {
             return self.send(now, slot, at, Beside::Nothing);
         }
+        self.tell_ramps(now, slot, at, here);
         let others = self.others(now, slot, None);
         let call = &self.calls[slot as usize];
         // A call that lost its turn, because a breaker opened, has waited all the same.
@@ -130,6 +131,37 @@ impl Engine {
                 }
             },
             Choice::Refuse(reason, retry_at) => self.finish(now, slot, reason, retry_at),
+        }
+    }
+
+    /// Tells the ramps in front of `leg` of a call that has just come and is not sent at once: each is told of it once.
+    fn tell_ramps(&mut self, now: Instant, slot: u32, leg: u16, here: Standing) {
+        if self.turn(slot, leg) != Turn::Newcomer {
+            return;
+        }
+        let stays = matches!(here, Standing::Waits { .. });
+        for number in self.chain_at(slot, leg).gates() {
+            self.gates[*number as usize].tell_ramp(now, stays);
+        }
+    }
+
+    /// How a call stands to the gates in front of `leg`: it waits, or was promised to go, at one candidate alone.
+    fn turn(&self, slot: u32, leg: u16) -> Turn {
+        let call = &self.calls[slot as usize];
+        if call.at != leg {
+            return Turn::Newcomer;
+        }
+        match call.state {
+            State::Promised { .. } => Turn::Promised,
+            State::Queued { .. } => Turn::InLine,
+            State::Gone
+            | State::Ready
+            | State::Waiting { .. }
+            | State::Saving { .. }
+            | State::Flying
+            | State::Streaming
+            | State::Settled
+            | State::Ended(_) => Turn::Newcomer,
         }
     }
 
@@ -261,7 +293,7 @@ impl Engine {
             });
         }
         for number in chain.gates() {
-            match self.gate_stands(now, slot, *number, chain.quota(), promise) {
+            match self.gate_stands(now, (slot, leg), *number, chain.quota(), promise) {
                 Standing::Now => {}
                 refuses @ Standing::Refuses { .. } => return refuses,
                 stands @ Standing::Waits { .. } => waits = waits.or(Some(stands)),
@@ -304,16 +336,17 @@ impl Engine {
     fn gate_stands(
         &mut self,
         now: Instant,
-        slot: u32,
+        (slot, leg): (u32, u16),
         number: u32,
         quota: u32,
         promise: Option<Chain>,
     ) -> Standing {
         self.advance_breaker(now, number);
+        self.look(now, number);
         let promised_here = promise.is_some_and(|chain| chain.holds(number));
         let promised = self.gates[number as usize].limiter.promised();
         let promised_to_others = promised - u32::from(promised_here);
-        if let Some(stands) = self.breaker_stands(now, slot, number, promised_to_others) {
+        if let Some(stands) = self.breaker_stands(now, (slot, leg), number, promised_to_others) {
             return stands;
         }
         if !promised_here && let Some(stands) = self.rate_stands(now, slot, number, quota) {
@@ -341,7 +374,7 @@ impl Engine {
     fn breaker_stands(
         &self,
         now: Instant,
-        slot: u32,
+        (slot, leg): (u32, u16),
         number: u32,
         promised_to_others: u32,
     ) -> Option<Standing> {
@@ -353,7 +386,10 @@ impl Engine {
         let breaker = gate.breaker.as_ref()?;
         // Probes that are promised, and not sent, say nothing of when the next is free.
         let retry_at = match breaker.standing(call.replay) {
-            BreakerStanding::Admits => return None,
+            // Nobody else is told when the ramp lets one go.
+            BreakerStanding::Admits => {
+                Some(gate.held_by_ramp(now, self.turn(slot, leg), promised_to_others)?)
+            }
             BreakerStanding::AdmitsProbe if breaker.free_probes() > promised_to_others => return None,
             BreakerStanding::AdmitsProbe => breaker.next_change(),
             BreakerStanding::Refuses { retry_at } => Some(retry_at),
@@ -443,6 +479,14 @@ impl Engine {
         if let Some(gates) = left {
             self.pump_chain(now, &gates);
         }
+        if !stays && self.gates[gate as usize].lets_go_by_credit() {
+            self.pump(now, gate);
+            if !matches!(self.calls[slot as usize].state, State::Queued { .. }) {
+                // It was its own turn: it is told so now, and need not be woken.
+                self.agenda.polled(slot);
+                return self.step(now, slot);
+            }
+        }
         Verdict {
             action: Action::Park { until },
             reason,
@@ -497,6 +541,7 @@ impl Engine {
             Ok(paid) => paid,
             Err((gate, empty, gave)) => return self.unpaid(now, slot, leg, gate, empty, gave),
         };
+        let turn = self.turn(slot, leg);
         let (left_queue, promised) = self.unqueue_for_send(slot);
         let chain = self.chain_at(slot, leg);
         let original_at = self.first_sends(slot, &chain);
@@ -520,13 +565,22 @@ impl Engine {
         call.count_send(leg);
         if beside == Beside::Nothing {
             call.met_this_round = false;
+            call.hedge_at = match call.policy.hedge {
+                Some(hedge) => {
+                    let delay = gates[chain.own() as usize].hedge_delay(now, hedge);
+                    delay.map(|delay| now.after(delay))
+                }
+                None => None,
+            };
         }
         let (number, replay) = (call.sends, call.replay);
         let attempt = call.put_out(now, leg, role, &chain);
         attempt.original_at = original_at;
         attempt.reserved = reserved;
         for (pass, number) in attempt.passes.iter_mut().zip(chain.gates()) {
-            *pass = gates[*number as usize].enter(now, replay, ticket, lease);
+            let gate = &mut gates[*number as usize];
+            gate.pass_ramp(now, turn);
+            *pass = gate.enter(now, replay, ticket, lease);
             if pass.as_ref().is_some_and(Pass::is_probe) {
                 took = took.and(Held::PROBE);
             }

@@ -335,11 +335,13 @@ impl Engine {
             .next()
             .expect("a call flies while an attempt is out");
         let (reason, leg) = (first.role.reason(), first.leg);
-        let due = match call.policy.hedge {
-            Some(hedge) if alone && !call.hedged && call.hedges_act_once_at(leg) && !call.once => {
-                first.began.after(hedge.after)
+        let (due, hedge) = match (call.policy.hedge, call.hedge_at) {
+            (Some(hedge), Some(due))
+                if alone && !call.hedged && call.hedges_act_once_at(leg) && !call.once =>
+            {
+                (due, hedge)
             }
-            Some(_) | None => {
+            (Some(_) | None, _) => {
                 return Verdict {
                     action: Action::InFlight {
                         hedge_at: None,
@@ -365,12 +367,16 @@ impl Engine {
         let call = &mut self.calls[slot as usize];
         call.hedged = true;
         let fits = call.deadline.since(now) >= call.policy.timeouts.min_attempt;
+        let own = self.chain_at(slot, leg).own() as usize;
+        let call = &self.calls[slot as usize];
         if fits
             && !self.draining
             && call.retries_made < call.retries
+            && self.gates[own].may_hedge(now, hedge)
             && self.standing(now, slot, leg) == Standing::Now
             && let Ok(paid) = self.charge(now, slot, leg)
         {
+            self.gates[own].hedged(now, hedge);
             return self.send(now, slot, leg, Beside::First(paid));
         }
         Verdict {

@@ -107,9 +107,9 @@ enum Stage {
 
 impl Stage {
     /// What the attempt's breaker is still to be told of it.
-    const fn pass(self, epoch: Epoch) -> Option<Pass> {
+    const fn pass(self, epoch: Epoch, began: Instant) -> Option<Pass> {
         match self {
-            Self::Flying => Some(Pass::plain(epoch)),
+            Self::Flying => Some(Pass::plain(epoch, began)),
             Self::Committed => None,
         }
     }
@@ -218,10 +218,18 @@ impl Engine {
             ..
         } = self;
         let known = &openings.all[opening.0 as usize];
+        let length = now.since(known.began);
+        let took = report
+            .first_byte
+            .map_or(length, |first_byte| first_byte.min(length));
         for (number, epoch) in known.chain.gates().iter().zip(&known.epochs) {
             let gate = &mut gates[*number as usize];
+            if known.stage == Stage::Flying {
+                let in_flight = gate.limiter.in_flight();
+                gate.came(now, known.began, took, in_flight, rng);
+            }
             gate.leave(now, true);
-            let mut pass = known.stage.pass(*epoch);
+            let mut pass = known.stage.pass(*epoch, known.began);
             gate.judge(now, &mut pass, Evidence::Success, rng, trace);
             gate.limiter.succeeded();
             gate.limiter.answered();
@@ -275,8 +283,11 @@ impl Engine {
             return;
         }
         for (number, epoch) in known.chain.gates().iter().zip(&known.epochs) {
-            let mut pass = known.stage.pass(*epoch);
-            gates[*number as usize].judge(now, &mut pass, Evidence::Success, rng, trace);
+            let gate = &mut gates[*number as usize];
+            let in_flight = gate.limiter.in_flight();
+            gate.came(now, known.began, now.since(known.began), in_flight, rng);
+            let mut pass = known.stage.pass(*epoch, known.began);
+            gate.judge(now, &mut pass, Evidence::Success, rng, trace);
         }
         known.stage = Stage::Committed;
         latches.accepted(known.credential);
@@ -321,7 +332,7 @@ impl Engine {
         let passed = known.chain.gates().iter().zip(known.epochs);
         for (pass, (number, epoch)) in attempt.passes.iter_mut().zip(passed) {
             let has_breaker = gates[*number as usize].breaker.is_some();
-            *pass = known.stage.pass(epoch).filter(|_| has_breaker);
+            *pass = known.stage.pass(epoch, known.began).filter(|_| has_breaker);
         }
         call.legs[0].candidate.credential = known.credential;
         match known.stage {
@@ -352,10 +363,14 @@ impl Engine {
         self.permits_out -= 1;
         let Self { gates, openings, .. } = self;
         let known = openings.known(&opening);
+        if known.stage == Stage::Flying && sent == Sent::Maybe {
+            let given = now.since(known.began);
+            gates[known.chain.own() as usize].waited_in_vain(now, given);
+        }
         for (number, epoch) in known.chain.gates().iter().zip(known.epochs) {
             let gate = &mut gates[*number as usize];
             gate.leave(now, true);
-            if let (Some(breaker), Some(pass)) = (&mut gate.breaker, known.stage.pass(epoch)) {
+            if let (Some(breaker), Some(pass)) = (&mut gate.breaker, known.stage.pass(epoch, known.began)) {
                 breaker.release(now, pass);
             }
         }

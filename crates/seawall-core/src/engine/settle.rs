@@ -31,6 +31,7 @@ impl Engine {
             // Its driver is to be told which attempt has lost.
             self.agenda.make_ready(slot);
         }
+        self.first_content(now, slot, place);
         let (chain, gave) = self.judge_health(now, slot, place);
         self.learn_accepted(slot, permit.candidate, &chain);
         self.record_attempt(slot, name, What::Committed, gave);
@@ -61,12 +62,16 @@ impl Engine {
         let name @ (number, leg) = (permit.attempt, permit.candidate);
         self.permits_out -= 1;
         let began = self.calls[slot as usize].out[place].began;
+        let first_byte = match self.calls[slot as usize].committed {
+            Some(committed) if committed == number => FirstByte::Told,
+            Some(_) | None => FirstByte::Open,
+        };
         let (chain, gave) = self.land(now, slot, place, &report);
         if report.resent {
             self.record_attempt(slot, name, What::Resent, Held::NOTHING);
         }
         self.record_attempt(slot, name, What::Met(report.outcome), gave);
-        self.learn(now, slot, (leg, began), &chain, &report);
+        self.learn(now, slot, (leg, began, first_byte), &chain, &report);
         self.remember(now, slot, (number, leg), &report);
         self.pump_chain(now, &chain);
         self.debug_check();
@@ -112,8 +117,14 @@ impl Engine {
     ) -> Held {
         self.permits_out -= 1;
         let Self { calls, gates, .. } = self;
-        let attempt = &mut calls[slot as usize].out[place];
+        let call = &mut calls[slot as usize];
+        let attempt = &mut call.out[place];
         let (chain, leg) = (attempt.chain, attempt.leg);
+        if call.committed != Some(attempt.number) && sent == Sent::Maybe {
+            // It lost, or its caller left: it would have taken longer.
+            let given = now.since(attempt.began);
+            gates[chain.own() as usize].waited_in_vain(now, given);
+        }
         let mut gave = Held::PLACE;
         for (index, number) in chain.gates().iter().enumerate() {
             let gate = &mut gates[*number as usize];
@@ -185,16 +196,33 @@ impl Engine {
         (attempt.chain, gave)
     }
 
+    /// The attempt's first content came, which is a stream's first byte (rules I3 and J1).
+    fn first_content(&mut self, now: Instant, slot: u32, place: usize) {
+        let Self {
+            calls, gates, rng, ..
+        } = self;
+        let attempt = &calls[slot as usize].out[place];
+        let (began, took) = (attempt.began, now.since(attempt.began));
+        for number in attempt.chain.gates() {
+            let gate = &mut gates[*number as usize];
+            let in_flight = gate.limiter.in_flight();
+            gate.came(now, began, took, in_flight, rng);
+        }
+    }
+
     /// What cool-down, squeeze and credential learn from the outcome (rules C6 and H9).
     fn learn(
         &mut self,
         now: Instant,
         slot: u32,
-        (leg, began): (u16, Instant),
+        (leg, began, first_byte): (u16, Instant, FirstByte),
         chain: &Chain,
         report: &Report,
     ) {
-        self.learn_load(now, began, chain, &report.outcome);
+        self.learn_load(now, began, chain, report);
+        if first_byte == FirstByte::Open {
+            self.learn_time(now, began, chain, report);
+        }
         match report.outcome {
             Outcome::Answer | Outcome::Refused(_) => {
                 self.answered(chain);
@@ -239,10 +267,10 @@ impl Engine {
     }
 
     /// What limits that find themselves learn from the outcome (rule I3).
-    fn learn_load(&mut self, now: Instant, began: Instant, chain: &Chain, outcome: &Outcome) {
+    fn learn_load(&mut self, now: Instant, began: Instant, chain: &Chain, report: &Report) {
         for number in chain.gates() {
             let limiter = &mut self.gates[*number as usize].limiter;
-            match outcome {
+            match report.outcome {
                 Outcome::Answer => limiter.succeeded(),
                 Outcome::Throttled { .. }
                 | Outcome::Failed {
@@ -251,6 +279,39 @@ impl Engine {
                 } => limiter.overloaded(now, began),
                 Outcome::Refused(_) | Outcome::Denied { .. } | Outcome::Failed { .. } => {}
             }
+        }
+    }
+
+    /// What an attempt that was not committed says of how long a first byte takes, now that it has given its places back
+    /// (rules I3 and J1).
+    #[inline]
+    fn learn_time(&mut self, now: Instant, began: Instant, chain: &Chain, report: &Report) {
+        let Self { gates, rng, .. } = self;
+        if !chain
+            .gates()
+            .iter()
+            .any(|number| gates[*number as usize].goes_by_time())
+        {
+            return;
+        }
+        let took = now.since(began);
+        match report.outcome {
+            Outcome::Answer => {
+                let took = report.first_byte.map_or(took, |first_byte| first_byte.min(took));
+                for number in chain.gates() {
+                    let gate = &mut gates[*number as usize];
+                    let in_flight = gate.limiter.in_flight() + 1;
+                    gate.came(now, began, took, in_flight, rng);
+                }
+            }
+            Outcome::Failed {
+                cause: Cause::Timeout,
+                ..
+            } => gates[chain.own() as usize].waited_in_vain(now, took),
+            Outcome::Refused(_)
+            | Outcome::Throttled { .. }
+            | Outcome::Denied { .. }
+            | Outcome::Failed { .. } => {}
         }
     }
 
@@ -345,4 +406,13 @@ const fn evidence(report: &Report) -> Evidence {
         Outcome::Failed { .. } => Evidence::Failure,
         Outcome::Refused(_) | Outcome::Throttled { .. } | Outcome::Denied { .. } => Evidence::Answered,
     }
+}
+
+/// Whether the gates have heard how long an attempt's first byte took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FirstByte {
+    /// Not yet.
+    Open,
+    /// At its commit.
+    Told,
 }

@@ -5,6 +5,7 @@ use crate::breaker::View;
 use crate::call::State;
 use crate::gate::GateId;
 use crate::learned::Kind;
+use crate::limiter::GradientState;
 use crate::policy::Mode;
 use crate::time::Instant;
 
@@ -41,6 +42,8 @@ pub struct GateState {
     pub load: GateLoad,
     /// How many attempts may be in flight; `None` is no bound.
     pub places: Option<u32>,
+    /// What that bound goes by, where it goes by first-byte times.
+    pub gradient: Option<GradientState>,
     /// What was forced upon it, or its breaker's own mode.
     pub mode: Mode,
     /// Its breaker, as of the last attempt or poll.
@@ -158,6 +161,7 @@ impl Engine {
         Some(GateState {
             load: self.load(id),
             places: gate.limiter.most(),
+            gradient: gate.limiter.gradient(),
             mode: gate.mode(),
             breaker: gate.breaker.as_ref().map(crate::breaker::Breaker::view),
             budget: gate.budget.as_ref().map(|budget| BudgetState {

@@ -7,6 +7,7 @@ mod order;
 mod places;
 mod rates;
 mod registry;
+mod times;
 mod traps;
 mod words;
 

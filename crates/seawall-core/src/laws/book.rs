@@ -1,5 +1,6 @@
 //! What the world knows by itself, and every law held against it.
 
+use super::ramps::Ramped;
 use super::rates::Taken;
 use crate::call::{Candidate, DedupId};
 use crate::facts::Replay;
@@ -35,6 +36,7 @@ pub(super) struct Book {
     reloaded_at: Option<Instant>,
     last_at: Instant,
     taken: Taken,
+    ramped: [Ramped; GATES],
     turns: u64,
     broken: Option<String>,
 }
@@ -115,6 +117,7 @@ impl Book {
             reloaded_at: None,
             last_at: Instant::START,
             taken: Taken::new(),
+            ramped: policies.each_ref().map(Ramped::new),
             turns: 0,
             broken: None,
         }
@@ -169,6 +172,7 @@ impl Book {
     pub(super) fn configured(&mut self, now: Instant, gate: usize, policy: GatePolicy) {
         let old = core::mem::replace(&mut self.policies[gate], policy);
         self.reloaded_at = Some(now);
+        self.ramped[gate].configured(now, &old, &policy);
         if old.limits().rates() != policy.limits().rates() {
             self.taken.configured(gate);
         }
@@ -209,6 +213,7 @@ impl Book {
 
     pub(super) fn forced(&mut self, gate: usize, mode: Mode) {
         self.forced_open[gate] = mode == Mode::Open;
+        self.ramped[gate].forced(mode);
         if mode == Mode::Auto {
             self.cools_until[gate] = Instant::START;
         }
@@ -279,6 +284,13 @@ impl Book {
             self.break_law("time went back");
         }
         self.last_at = event.at;
+        if let What::Sent(_) | What::Waits(..) | What::Finished(..) = event.what {
+            let call = self.call(event.call);
+            let upstreams = call.first..call.first + call.route.len();
+            for upstream in upstreams {
+                self.ramped[CHAINS[upstream].0[0]].came(event.at);
+            }
+        }
         match event.what {
             What::Sent(_) => self.verify_send(event),
             What::Waits(reason, until) => self.verify_wait(event, reason, until),
@@ -313,7 +325,11 @@ impl Book {
                 }
                 self.uncount_pending(event);
             }
-            What::Resent | What::Breaker(..) | What::Cooling(..) | What::Latched(..) => {}
+            What::Breaker(gate, transition) => {
+                let gate = gate as usize;
+                self.ramped[gate].turned(event.at, &self.policies[gate], transition);
+            }
+            What::Resent | What::Cooling(..) | What::Latched(..) => {}
             What::Lost(_) => self.break_law("an event was lost"),
         }
     }
@@ -391,6 +407,7 @@ impl Book {
         let law = self.send_law(event, candidate, upstream);
         self.verify_order(event, candidate, upstream);
         self.verify_rates(event, upstream);
+        self.verify_ramp(event, upstream);
         let call = self.call(event.call);
         call.stands = Stands::Nowhere;
         call.out.insert(event.attempt, flown);
@@ -463,6 +480,27 @@ impl Book {
         let gates = CHAINS[upstream].0;
         if let Some(law) = self.taken.sent(event.at, who, gates, tokens, &self.policies) {
             self.break_law(&law);
+        }
+    }
+
+    /// Rules H5 and J1: who is let in after a breaker closed, and how many are hedged.
+    fn verify_ramp(&mut self, event: &Event, upstream: usize) {
+        let gate = CHAINS[upstream].0[0];
+        let mut out = self.calls.values().flat_map(|call| call.out.values());
+        let is_alone = !out.any(|flown| flown.upstream == upstream);
+        let call = &self.calls[&event.call];
+        let waited = matches!(call.stands, Stands::InQueue(_));
+        let share = call.policy.hedge().and_then(|hedge| hedge.at_most_per_mille());
+        if !is_alone
+            && !waited
+            && let Some(law) = self.ramped[gate].let_in(event.at)
+        {
+            self.break_law(&law);
+        }
+        if let (What::Sent(Reason::Hedge), Some(most)) = (event.what, share) {
+            if let Some(law) = self.ramped[gate].hedged(event.at, most, &self.policies[gate]) {
+                self.break_law(&law);
+            }
         }
     }
 
@@ -582,6 +620,7 @@ impl Book {
         for (gate, original) in original_at.into_iter().enumerate() {
             if original {
                 self.originals[gate].push(at);
+                self.ramped[gate].original(at);
             }
         }
     }

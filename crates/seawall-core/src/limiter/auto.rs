@@ -49,8 +49,13 @@ impl Auto {
         if began < self.cut_at {
             return;
         }
-        self.most = (self.most * CUT_TENTHS / 10).max(1);
+        self.most = cut(self.most);
         self.earned = 0;
         self.cut_at = now;
     }
+}
+
+/// What is left of a bound by a cut; never nothing.
+pub(super) fn cut(most: u32) -> u32 {
+    (most * CUT_TENTHS / 10).max(1)
 }

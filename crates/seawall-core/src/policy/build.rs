@@ -6,8 +6,8 @@ use super::{
     DEFAULT_BREAKER_PROBES, DEFAULT_BREAKER_WINDOW, DEFAULT_BUDGET_FLOOR_MILLI, DEFAULT_BUDGET_RATIO_PERCENT,
     DEFAULT_BUDGET_WINDOW, DEFAULT_COOLDOWN_MAX, DEFAULT_DEADLINE, DEFAULT_FALLBACKS, DEFAULT_HINT_MAX,
     DEFAULT_MIN_ATTEMPT, DEFAULT_PATIENCE, DEFAULT_QUEUE, DEFAULT_RETRIES, DEFAULT_TRIES, GatePolicy, Hedge,
-    Hints, Jitter, LimitPolicy, LongHint, Mode, OnEmpty, OnOpen, Policy, PolicyError, Preset, Rates,
-    Timeouts,
+    HedgeAfter, Hints, Jitter, LimitPolicy, LongHint, Mode, OnEmpty, OnOpen, Policy, PolicyError, Preset,
+    Rates, SlowCall, Timeouts,
 };
 use crate::time::Duration;
 
@@ -26,6 +26,8 @@ const MS: Duration = Duration::from_millis(1);
 pub struct PolicyBuilder {
     policy: Policy,
     min_written: bool,
+    /// Kept until there is a hedge to bound, whichever is said first.
+    hedge_at_most: Option<u32>,
 }
 
 impl Policy {
@@ -56,6 +58,7 @@ impl PolicyBuilder {
         Self {
             policy,
             min_written: true,
+            hedge_at_most: None,
         }
     }
 
@@ -102,10 +105,12 @@ impl PolicyBuilder {
             failure_per_mille: DEFAULT_BREAKER_FAILURE_PERCENT * 10,
             window: DEFAULT_BREAKER_WINDOW,
             min_calls: DEFAULT_BREAKER_MIN_CALLS,
+            slow_call: None,
             open_for: DEFAULT_BREAKER_OPEN_FOR,
             open_max: DEFAULT_BREAKER_OPEN_MAX,
             probes: DEFAULT_BREAKER_PROBES,
             probe_successes: DEFAULT_BREAKER_PROBE_SUCCESSES,
+            ramp: None,
             on_open: OnOpen::Fail,
             mode: Mode::Auto,
         };
@@ -150,6 +155,7 @@ impl PolicyBuilder {
         Self {
             policy: Policy { call, gate },
             min_written: false,
+            hedge_at_most: None,
         }
     }
 
@@ -186,8 +192,6 @@ impl PolicyBuilder {
         total(length: Duration) => call.timeouts.total = Some(length);
         /// The least that a wait must leave before the deadline.
         min_attempt(length: Duration) => call.timeouts.min_attempt = length;
-        /// A second attempt after a first one has run this long.
-        hedge_after(length: Duration) => call.hedge = Some(Hedge { after: length });
         /// The budget; `None` bounds nothing.
         budget(budget: Option<BudgetPolicy>) => gate.budget = budget;
         /// The breaker; `None` never stops a call.
@@ -204,7 +208,37 @@ impl PolicyBuilder {
         tokens_out_per_minute(n: Option<u64>) => gate.limits.rates.tokens_out_per_minute = n;
     }
 
-    /// Attempts in flight at once: a number, `None` for no bound, or [`Concurrency::Auto`].
+    /// A second attempt after a first one has run this long.
+    pub const fn hedge_after(self, length: Duration) -> Self {
+        self.hedge(HedgeAfter::Fixed(length))
+    }
+
+    /// A second attempt after a first one has run as long as so many of a thousand at its gate do, 500 to 999: 950 is
+    /// p95. See [`HedgeAfter::Percentile`].
+    pub const fn hedge_after_percentile(self, per_mille: u32) -> Self {
+        self.hedge(HedgeAfter::Percentile { per_mille })
+    }
+
+    const fn hedge(mut self, after: HedgeAfter) -> Self {
+        let at_most_per_mille = match self.policy.call.hedge {
+            Some(hedge) => hedge.at_most_per_mille,
+            None => None,
+        };
+        self.policy.call.hedge = Some(Hedge {
+            after,
+            at_most_per_mille,
+        });
+        self
+    }
+
+    /// The largest share of calls that are hedged, in thousandths, 1 to 1 000: at no time were more hedges sent in the
+    /// budget's window than this share of the calls that it counts. Needs a hedge.
+    pub const fn hedge_at_most_per_mille(mut self, n: u32) -> Self {
+        self.hedge_at_most = Some(n);
+        self
+    }
+
+    /// Attempts in flight at once: a number, `None` for no bound, [`Concurrency::Auto`] or [`Concurrency::Gradient`].
     pub fn concurrency(mut self, most: impl Into<Concurrency>) -> Self {
         self.policy.gate.limits.concurrency = most.into();
         self
@@ -259,7 +293,11 @@ impl PolicyBuilder {
     ///
     /// # Errors
     /// The first setting that is out of range, with what was given and what may be.
-    pub fn build(self) -> Result<Policy, PolicyError> {
+    pub fn build(mut self) -> Result<Policy, PolicyError> {
+        if let Some(most) = self.hedge_at_most {
+            let hedge = self.policy.call.hedge.as_mut();
+            hedge.ok_or(PolicyError::ShareWithoutHedge)?.at_most_per_mille = Some(most);
+        }
         check_call(&self.policy.call)?;
         if let Some(budget) = &self.policy.gate.budget {
             check_budget(budget)?;
@@ -319,6 +357,14 @@ macro_rules! breaker_setters {
 }
 
 impl BreakerEdit {
+    /// The share of slow attempts that trips it, in thousandths, where the policy says what slow is.
+    pub const fn slow_rate(mut self, per_mille: u32) -> Self {
+        if let Some(slow) = &mut self.0.slow_call {
+            slow.per_mille = per_mille;
+        }
+        self
+    }
+
     breaker_setters! {
         /// Failures in a row that trip it.
         consecutive: u32,
@@ -328,6 +374,8 @@ impl BreakerEdit {
         window: Duration,
         /// Attempts below which the rate says nothing.
         min_calls: u32,
+        /// Which attempts are slow, and how many of them trip it; `None` is none.
+        slow_call: Option<SlowCall>,
         /// How long it stays open at first.
         open_for: Duration,
         /// How long at the most.
@@ -336,6 +384,8 @@ impl BreakerEdit {
         probes: u32,
         /// Probes that must succeed to close.
         probe_successes: u32,
+        /// Over how long the admitted share grows after it closed; `None` admits everything at once.
+        ramp: Option<Duration>,
         /// What a call does that finds it open.
         on_open: OnOpen,
         /// Whether the automaton rules, or a latch outside it.
@@ -373,7 +423,13 @@ fn check_call(call: &CallPolicy) -> Result<(), PolicyError> {
         }
     }
     if let Some(hedge) = call.hedge {
-        length("hedge.after", hedge.after, MS, LENGTH_MAX)?;
+        match hedge.after {
+            HedgeAfter::Fixed(after) => length("hedge.after", after, MS, LENGTH_MAX)?,
+            HedgeAfter::Percentile { per_mille } => number("hedge.after", per_mille, 500, 999, " per mille")?,
+        }
+        if let Some(most) = hedge.at_most_per_mille {
+            number("hedge.at_most", most, 1, 1_000, " per mille")?;
+        }
     }
     Ok(())
 }
@@ -440,6 +496,13 @@ fn check_breaker(breaker: &BreakerPolicy) -> Result<(), PolicyError> {
         Duration::from_secs(1),
         Duration::from_secs(86_400),
     )?;
+    if let Some(slow) = breaker.slow_call {
+        length("breaker.slow_call.over", slow.over, MS, LENGTH_MAX)?;
+        number("breaker.slow_call.rate", slow.per_mille, 1, 1_000, " per mille")?;
+    }
+    if let Some(ramp) = breaker.ramp {
+        length("breaker.ramp", ramp, MS, LENGTH_MAX)?;
+    }
     length("breaker.open_for", breaker.open_for, MS, LENGTH_MAX)?;
     length("breaker.open_max", breaker.open_max, MS, LENGTH_MAX)?;
     not_above(

@@ -47,6 +47,8 @@ pub enum PolicyError {
     },
     /// A gate was to stand under one that has been let go.
     GateGone,
+    /// A share of calls that may be hedged, and no hedge.
+    ShareWithoutHedge,
     /// A budget that waits for credit and has no floor may wait for ever.
     WaitWithoutFloor,
 }
@@ -60,6 +62,7 @@ impl PolicyError {
             }
             Self::TooManyParents { .. } | Self::GateGone => "parent",
             Self::WaitWithoutFloor => "budget.on_empty",
+            Self::ShareWithoutHedge => "hedge.at_most",
         }
     }
 }
@@ -82,6 +85,9 @@ impl fmt::Display for PolicyError {
             Self::GateGone => f.write_str("parent is a gate that has been let go; configure it anew first"),
             Self::TooManyParents { most } => {
                 write!(f, "an upstream, its parents and its quota are more than {most} gates; join some")
+            }
+            Self::ShareWithoutHedge => {
+                f.write_str("hedge.at_most bounds nothing: no hedge is sent without hedge.after; set it too")
             }
             Self::WaitWithoutFloor => f.write_str(
                 "budget.on_empty is \"wait\" and budget.floor is 0: a call could wait for credit that never comes; \

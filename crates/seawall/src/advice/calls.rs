@@ -4,7 +4,7 @@
 use super::figures::{OwnWaits, hung_attempts, own_waits};
 use super::subject::{Serves, Subject};
 use super::{Advice, Code, counted};
-use seawall_core::policy::{INFERENCE_FIRST_BYTE, Jitter, LongHint, PolicyBuilder};
+use seawall_core::policy::{HedgeAfter, INFERENCE_FIRST_BYTE, Jitter, LongHint, PolicyBuilder};
 use seawall_core::time::{Duration, Instant};
 use seawall_core::verdict::Endpoint;
 
@@ -133,7 +133,9 @@ fn hints(subject: &Subject<'_>) -> Option<Advice> {
 }
 
 fn hedge_never(subject: &Subject<'_>) -> Option<Advice> {
-    let after = subject.call().hedge()?.after();
+    let HedgeAfter::Fixed(after) = subject.call().hedge()?.after() else {
+        return None;
+    };
     let limit = |endpoint: &Endpoint| {
         let deadline = Instant::START.after(subject.call().deadline_for(*endpoint));
         subject

@@ -335,7 +335,7 @@ fn concurrency(subject: &Subject<'_>) -> Option<Advice> {
     let limits: LimitPolicy = subject.gate().limits();
     let keys = ["policy.limits.concurrency"];
     match limits.concurrency() {
-        Concurrency::Unbounded => None,
+        Concurrency::Unbounded | Concurrency::Gradient => None,
         Concurrency::Auto => {
             let limit = limits.rates().requests_per_minute()?;
             let text = format!(

@@ -4,8 +4,9 @@ use super::keys::{self, Takes, decimal, find};
 use super::reader::Seen;
 use super::types::Place;
 use seawall_core::policy::{
-    Concurrency, DEFAULT_CONNECT, DEFAULT_FIRST_BYTE, DEFAULT_IDLE, INFERENCE_DEADLINE, INFERENCE_FIRST_BYTE,
-    INFERENCE_IDLE, Jitter, LongHint, Mode, OnEmpty, OnOpen, Policy, Preset, Rates, STREAM_TOTAL,
+    Concurrency, DEFAULT_BREAKER_SLOW_PERCENT, DEFAULT_CONNECT, DEFAULT_FIRST_BYTE, DEFAULT_IDLE, HedgeAfter,
+    INFERENCE_DEADLINE, INFERENCE_FIRST_BYTE, INFERENCE_IDLE, Jitter, LongHint, Mode, OnEmpty, OnOpen,
+    Policy, Preset, Rates, STREAM_TOTAL,
 };
 use seawall_core::time::Duration;
 
@@ -157,6 +158,20 @@ const SHOWN: &[(&str, Show)] = &[
     ("policy.breaker.min_calls", |policy| {
         breaker(policy, |breaker| breaker.min_calls().to_string())
     }),
+    ("policy.breaker.slow_call.over", |policy| {
+        breaker(policy, |breaker| {
+            breaker
+                .slow_call()
+                .map_or_else(|| "none".to_owned(), |slow| time(slow.over))
+        })
+    }),
+    ("policy.breaker.slow_call.rate", |policy| {
+        breaker(policy, |breaker| {
+            let slow = breaker.slow_call();
+            let per_mille = slow.map_or(DEFAULT_BREAKER_SLOW_PERCENT * 10, |slow| slow.per_mille);
+            decimal(u64::from(per_mille), 3)
+        })
+    }),
     ("policy.breaker.open_for", |policy| {
         breaker(policy, |breaker| time(breaker.open_for()))
     }),
@@ -168,6 +183,11 @@ const SHOWN: &[(&str, Show)] = &[
     }),
     ("policy.breaker.probe_successes", |policy| {
         breaker(policy, |breaker| breaker.probe_successes().to_string())
+    }),
+    ("policy.breaker.ramp", |policy| {
+        breaker(policy, |breaker| {
+            breaker.ramp().map_or_else(|| "none".to_owned(), time)
+        })
     }),
     ("policy.breaker.on_open", |policy| {
         breaker(policy, |breaker| match breaker.on_open() {
@@ -188,6 +208,7 @@ const SHOWN: &[(&str, Show)] = &[
             Concurrency::Unbounded => NO_BOUND.to_owned(),
             Concurrency::AtMost(n) => n.to_string(),
             Concurrency::Auto => "\"auto\"".to_owned(),
+            Concurrency::Gradient => "{ auto = \"first-byte\" }".to_owned(),
         }
     }),
     ("policy.limits.queue", |policy| {
@@ -209,7 +230,14 @@ const SHOWN: &[(&str, Show)] = &[
         policy
             .call
             .hedge()
-            .map_or_else(|| "never".to_owned(), |hedge| time(hedge.after()))
+            .map_or_else(|| "never".to_owned(), |hedge| hedge_after(hedge.after()))
+    }),
+    ("policy.hedge.at_most", |policy| {
+        let share = policy.call.hedge().and_then(|hedge| hedge.at_most_per_mille());
+        share.map_or_else(
+            || "as the budget allows".to_owned(),
+            |share| decimal(u64::from(share), 3),
+        )
     }),
 ];
 
@@ -353,6 +381,13 @@ fn times(plain: Duration, inference: Duration) -> String {
         time(plain)
     } else {
         format!("{}, inference {}", time(plain), time(inference))
+    }
+}
+
+fn hedge_after(after: HedgeAfter) -> String {
+    match after {
+        HedgeAfter::Fixed(length) => time(length),
+        HedgeAfter::Percentile { per_mille } => format!("\"p{}\"", decimal(u64::from(per_mille), 1)),
     }
 }
 

@@ -126,6 +126,8 @@ pub enum Text {
     Target,
     /// Where a batch goes: an upstream's name, an address or `mock:PROFILE`.
     Destination,
+    /// A percentile: `p50` to `p99.9`.
+    Percentile,
 }
 
 /// Every key, tables first, in the order of the reference.
@@ -201,6 +203,7 @@ impl Takes {
             Self::Decimal { what, .. } => (*what).to_owned(),
             Self::Size { .. } => "a size with its unit, such as \"64KiB\" or \"1MiB\"".to_owned(),
             Self::Word(words) => quoted(words),
+            Self::Text(Text::Percentile) => "a percentile, \"p50\" to \"p99.9\"".to_owned(),
             Self::Text(_) => "a text in quotes".to_owned(),
             Self::Flag => "true or false".to_owned(),
             Self::Texts(_) => "a list of texts".to_owned(),
@@ -229,6 +232,7 @@ impl fmt::Display for Takes {
             }
             Self::Size { min, max } => write!(f, "size, {} to {}", bytes(*min), bytes(*max)),
             Self::Word(words) => f.write_str(&quoted(words)),
+            Self::Text(Text::Percentile) => f.write_str("\"p50\" to \"p99.9\""),
             Self::Text(_) => f.write_str("text"),
             Self::Flag => f.write_str("true or false"),
             Self::Texts(_) => f.write_str("list of texts"),

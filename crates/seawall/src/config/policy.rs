@@ -1,12 +1,11 @@
 use super::effective::{self, Layer, Origin};
 use super::reader::Reader;
 use super::section::Section;
-use super::types::{HedgeAfter, Later, Place, SlowCall, Written};
+use super::types::{Place, Written};
 use seawall_core::policy::{
-    BreakerEdit, BudgetEdit, Concurrency, Jitter, LongHint, Mode, OnEmpty, OnOpen, Policy, PolicyBuilder,
-    PolicyError, Preset,
+    BreakerEdit, BudgetEdit, Concurrency, DEFAULT_BREAKER_SLOW_PERCENT, HedgeAfter, Jitter, LongHint, Mode,
+    OnEmpty, OnOpen, Policy, PolicyBuilder, PolicyError, Preset, SlowCall,
 };
-use seawall_core::time::Duration;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
@@ -28,26 +27,17 @@ const MODES: [(&str, Mode); 4] = [
 const LONG_HINTS: [(&str, LongHint); 2] = [("stop", LongHint::Stop), ("clamp", LongHint::Clamp)];
 const ON_EMPTY: [(&str, OnEmpty); 2] = [("stop", OnEmpty::Stop), ("wait", OnEmpty::Wait)];
 const ON_OPEN: [(&str, OnOpen); 2] = [("fail", OnOpen::Fail), ("wait", OnOpen::Wait)];
-
-/// What is missing for a value that is read and not obeyed.
-const NO_LATENCIES: &str = "no latencies are kept to take it from";
+const AUTOS: [(&str, Concurrency); 2] = [
+    ("throttles", Concurrency::Auto),
+    ("first-byte", Concurrency::Gradient),
+];
 
 /// A policy as a file says it: what holds, and where each value comes from.
-///
-/// What nothing obeys yet stands beside the policy, in fields of its own.
 #[derive(Clone, Debug)]
 pub struct PolicyConfig {
     policy: Policy,
     preset: Preset,
     written: BTreeMap<&'static str, (Place, Layer)>,
-    /// When slow attempts open the breaker; nothing obeys it yet.
-    pub slow_call: Option<Written<SlowCall>>,
-    /// Over how long the admitted share grows after the breaker closed; nothing obeys it yet.
-    pub ramp: Option<Written<Duration>>,
-    /// How long a first attempt runs alone; nothing obeys [`HedgeAfter::P95`] yet.
-    pub hedge_after: Option<Written<HedgeAfter>>,
-    /// The largest share of calls that are hedged, in thousandths; nothing obeys it yet.
-    pub hedge_at_most: Option<Written<u32>>,
 }
 
 impl PolicyConfig {
@@ -103,10 +93,6 @@ struct Edit {
 pub(super) struct Draft {
     preset: Option<Preset>,
     edits: Vec<Edit>,
-    slow_call: Option<Written<SlowCall>>,
-    ramp: Option<Written<Duration>>,
-    hedge_after: Option<Written<HedgeAfter>>,
-    hedge_at_most: Option<Written<u32>>,
     layer: Layer,
 }
 
@@ -153,7 +139,7 @@ impl Draft {
             self.breaker(&section);
         }
         if let Some(section) = table.section("hedge") {
-            self.hedge(table.reader, &section);
+            self.hedge(&section);
         }
     }
 
@@ -227,10 +213,6 @@ impl Draft {
             policy,
             preset: self.preset.unwrap_or(Preset::Default),
             written: written.collect(),
-            slow_call: self.slow_call.clone(),
-            ramp: self.ramp.clone(),
-            hedge_after: self.hedge_after.clone(),
-            hedge_at_most: self.hedge_at_most.clone(),
         }
     }
 
@@ -351,26 +333,21 @@ impl Draft {
         self.set_breaker(table.count("probe_successes"), |to, n| to.probe_successes(n));
         self.set_breaker(table.word("on_open", &ON_OPEN), |to, what| to.on_open(what));
         self.set_breaker(table.word("mode", &MODES), |to, mode| to.mode(mode));
-        self.ramp = table.length("ramp").or(self.ramp.take());
+        self.set_breaker(table.length("ramp"), |to, length| to.ramp(Some(length)));
         if let Some(slow) = table.section("slow_call") {
             slow.missing("over");
-            let rate = slow.decimal_narrow("rate").map_or(500, |rate| rate.value);
-            if let Some(over) = slow.length("over") {
-                let value = SlowCall {
-                    over: over.value,
-                    rate_per_mille: rate,
-                };
-                let (at, key) = (slow.at(), "policy.breaker.slow_call");
-                self.slow_call = Some(Written { value, at, key });
-            }
+            let per_mille = DEFAULT_BREAKER_SLOW_PERCENT * 10;
+            self.set_breaker(slow.length("over"), move |to, over| {
+                to.slow_call(Some(SlowCall { over, per_mille }))
+            });
+            self.set_breaker(slow.decimal_narrow("rate"), |to, per_mille| {
+                to.slow_rate(per_mille)
+            });
         }
     }
 
     fn limits(&mut self, table: &Section<'_>) {
-        let concurrency = table.count_or("concurrency", "auto");
-        self.set(concurrency, |to, most| {
-            to.concurrency(most.map_or(Concurrency::Auto, Concurrency::AtMost))
-        });
+        self.concurrency(table);
         self.set(table.count("queue"), |to, n| to.queue(n));
         self.set(table.count_wide("requests_per_minute"), |to, n| {
             to.requests_per_minute(Some(n))
@@ -386,36 +363,35 @@ impl Draft {
         });
     }
 
-    fn hedge(&mut self, reader: &Reader<'_>, table: &Section<'_>) {
-        if let Some(Written { value, at, key }) = table.length_or("after", "p95") {
-            match value {
-                Some(length) => {
-                    self.edit(key, at.clone(), move |to| to.hedge_after(length));
-                    self.hedge_after = Some(Written {
-                        value: HedgeAfter::Fixed(length),
-                        at,
-                        key,
-                    });
-                }
-                None => {
-                    let missing = NO_LATENCIES;
-                    reader.later(
-                        Later {
-                            key,
-                            value: "p95",
-                            missing,
-                        },
-                        at.span.clone(),
-                    );
-                    self.hedge_after = Some(Written {
-                        value: HedgeAfter::P95,
-                        at,
-                        key,
-                    });
-                }
-            }
+    fn concurrency(&mut self, table: &Section<'_>) {
+        let Some((key, value)) = table.find("concurrency") else {
+            return;
+        };
+        if !value.get_ref().is_table() {
+            let concurrency = table.count_or("concurrency", "auto");
+            self.set(concurrency, |to, most| {
+                to.concurrency(most.map_or(Concurrency::Auto, Concurrency::AtMost))
+            });
+            return;
         }
-        self.hedge_at_most = table.decimal_narrow("at_most").or(self.hedge_at_most.take());
+        let Some(section) = table.section("concurrency") else {
+            return;
+        };
+        section.missing("auto");
+        if let Some(auto) = section.word("auto", &AUTOS) {
+            let at = table.reader.place(value.span());
+            self.edit(key.path, at, move |to| to.concurrency(auto.value));
+        }
+    }
+
+    fn hedge(&mut self, table: &Section<'_>) {
+        self.set(table.length_or_percentile("after"), |to, after| match after {
+            HedgeAfter::Fixed(length) => to.hedge_after(length),
+            HedgeAfter::Percentile { per_mille } => to.hedge_after_percentile(per_mille),
+        });
+        self.set(table.decimal_narrow("at_most"), |to, share| {
+            to.hedge_at_most_per_mille(share)
+        });
     }
 }
 

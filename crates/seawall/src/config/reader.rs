@@ -327,14 +327,6 @@ impl<'a> Reader<'a> {
     pub(super) fn secret(&self, span: Range<usize>) {
         self.source.borrow_mut().secrets.push(span);
     }
-
-    /// The keys that nothing obeys become errors: for whoever acts on what was read.
-    pub(super) fn refuse_later(&self) {
-        for NotEnforced { what, at } in self.later.take() {
-            let message = format!("{what} is not enforced yet: {}", what.missing);
-            self.error(at.span, message, "take it out to run without it");
-        }
-    }
 }
 
 /// The nearest known word, or all of them where none is near.

@@ -158,6 +158,7 @@ fn text(kind: Text) -> Value {
         Text::Host => "^[A-Za-z0-9.:\\[\\]-]+$",
         Text::Origin => "^https?://[A-Za-z0-9.:\\[\\]-]+$",
         Text::Hash => "^sha256:[0-9A-Fa-f]{64}$",
+        Text::Percentile => "^p([5-8][0-9]|9[0-9])(\\.[0-9])?$",
         Text::Target => "^[A-Za-z0-9._-]{1,128}(/.+)?$",
     };
     json!({ "type": "string", "pattern": pattern })

@@ -70,9 +70,7 @@ pub(super) fn read<'s>(reader: &'s Reader<'s>, document: &'s Spanned<DeTable<'s>
 
 /// Reads the `[policy]` table alone, for somebody who acts on it.
 pub(super) fn policy_alone<'s>(reader: &'s Reader<'s>, document: &'s Spanned<DeTable<'s>>) -> PolicyConfig {
-    let policy = policy(&file(reader, document), &mut Draft::default());
-    reader.refuse_later();
-    policy
+    policy(&file(reader, document), &mut Draft::default())
 }
 
 fn file<'s>(reader: &'s Reader<'s>, document: &'s Spanned<DeTable<'s>>) -> Section<'s> {

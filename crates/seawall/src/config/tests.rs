@@ -5,7 +5,7 @@ mod whole;
 
 use super::*;
 use expect_test::{Expect, expect};
-use seawall_core::policy::{Concurrency, Jitter, LongHint, Mode, OnEmpty, OnOpen, Preset};
+use seawall_core::policy::{Concurrency, HedgeAfter, Jitter, LongHint, Mode, OnEmpty, OnOpen, Preset};
 use seawall_core::time::Duration;
 
 fn check_error(text: &str, expected: Expect) {
@@ -117,7 +117,7 @@ fn every_key_reaches_the_policy() {
     );
     assert_eq!(
         call.hedge().map(|hedge| hedge.after()),
-        Some(Duration::from_millis(800))
+        Some(HedgeAfter::Fixed(Duration::from_millis(800)))
     );
 }
 
@@ -357,28 +357,5 @@ fn an_error_of_the_policy_stands_where_it_was_written() {
             3 | budget = { floor = 0 }
               |                    ^
               = budget.on_empty is from the preset `batch`; write both, or change this one"#]],
-    );
-}
-
-#[test]
-fn what_is_not_there_yet_is_refused() {
-    // A limit that is accepted and not enforced is a promise broken in silence.
-    check_error(
-        "[policy.breaker]\nramp = \"10s\"\n",
-        expect![[r#"
-            seawall.toml:2:1: `policy.breaker.ramp` is not enforced yet: a breaker that closes admits everything at once
-              |
-            2 | ramp = "10s"
-              | ^^^^
-              = take it out to run without it"#]],
-    );
-    check_error(
-        "[policy.hedge]\nafter = \"p95\"\n",
-        expect![[r#"
-            seawall.toml:2:9: `policy.hedge.after = "p95"` is not enforced yet: no latencies are kept to take it from
-              |
-            2 | after = "p95"
-              |         ^^^^^
-              = take it out to run without it"#]],
     );
 }

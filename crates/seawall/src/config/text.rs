@@ -15,7 +15,7 @@ pub(super) fn fault(kind: Text, text: &str) -> Option<(String, &'static str)> {
         return wrong("this text holds a control character", "take it out");
     }
     match kind {
-        Text::Any | Text::File | Text::Pattern | Text::Destination => None,
+        Text::Any | Text::File | Text::Pattern | Text::Destination | Text::Percentile => None,
         Text::Name => name(text),
         Text::Url => address::fault(text).map(|fault| {
             (

@@ -352,21 +352,3 @@ pub enum ProgressForm {
     /// Notes alone.
     Off,
 }
-
-/// When slow attempts open a breaker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SlowCall {
-    /// An attempt that takes longer is slow.
-    pub over: Duration,
-    /// The share of slow attempts that opens it, in thousandths.
-    pub rate_per_mille: u32,
-}
-
-/// How long a first attempt runs alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HedgeAfter {
-    /// So long.
-    Fixed(Duration),
-    /// As long as 95 of 100 take.
-    P95,
-}

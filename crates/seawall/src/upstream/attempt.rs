@@ -67,7 +67,11 @@ impl Flown {
             resent: judged.report.resent,
             first_byte,
         };
-        leave.landed(judged.report, Brought { note, judged })
+        let report = Report {
+            first_byte,
+            ..judged.report
+        };
+        leave.landed(report, Brought { note, judged })
     }
 }
 

@@ -236,8 +236,11 @@ const fn tighter_concurrency(one: Concurrency, other: Concurrency) -> Concurrenc
     match (one, other) {
         (Concurrency::AtMost(a), Concurrency::AtMost(b)) => Concurrency::AtMost(if a < b { a } else { b }),
         (Concurrency::Unbounded, bound) | (bound, Concurrency::Unbounded) => bound,
-        (number @ Concurrency::AtMost(_), Concurrency::Auto)
-        | (Concurrency::Auto, number @ Concurrency::AtMost(_)) => number,
+        (number @ Concurrency::AtMost(_), Concurrency::Auto | Concurrency::Gradient)
+        | (Concurrency::Auto | Concurrency::Gradient, number @ Concurrency::AtMost(_)) => number,
+        // It cuts for throttles as the other does, and for a queue, too.
+        (Concurrency::Gradient, Concurrency::Auto | Concurrency::Gradient)
+        | (Concurrency::Auto, Concurrency::Gradient) => Concurrency::Gradient,
         (Concurrency::Auto, Concurrency::Auto) => Concurrency::Auto,
     }
 }

@@ -97,7 +97,8 @@ impl Upstream {
 
 impl UpstreamState {
     /// One JSON object: `name`, `key`, `gate`, `above`, `waiting` (by reason code) and `keys`. A gate is `in_flight`,
-    /// `places`, `queued`, `saving`, `cools_ms`, `mode`, `breaker`, `budget` and `rates` (by kind); what there is not is null.
+    /// `places`, `gradient` (of a limit by first-byte times: `base_ms` and `mean_ms`), `queued`, `saving`, `cools_ms`,
+    /// `mode`, `breaker`, `budget` and `rates` (by kind); what there is not is null.
     pub fn to_json(&self) -> Value {
         let key = self
             .key
@@ -131,6 +132,8 @@ fn gate_json(gate: &GateState, now: Instant) -> Value {
             "since_ms": now.since(view.since).as_millis(),
             "succeeded": view.counts.successes,
             "failed": view.counts.failures,
+            "slow": view.slow,
+            "ramp": view.ramp_per_mille.map(|per_mille| f64::from(per_mille) / 1_000.0),
             "probes": view.probes,
             "flapping": view.flapping,
         })
@@ -152,6 +155,9 @@ fn gate_json(gate: &GateState, now: Instant) -> Value {
     json!({
         "in_flight": load.in_flight,
         "places": gate.places,
+        "gradient": gate.gradient.map(|gradient| {
+            json!({ "base_ms": gradient.base.as_millis(), "mean_ms": gradient.mean.as_millis() })
+        }),
         "queued": load.queued,
         "saving": load.saving,
         "cools_ms": load.not_before.since(now).as_millis(),
@@ -237,6 +243,10 @@ impl fmt::Display for Page<'_> {
         if let Some(places) = gate.places {
             write!(f, " of {places}")?;
         }
+        if let Some(gradient) = gate.gradient.filter(|gradient| !gradient.base.is_zero()) {
+            let (mean, base) = (gradient.mean.up_to_millis(), gradient.base.up_to_millis());
+            write!(f, ", first bytes take {mean}, uncrowded {base}")?;
+        }
         line(f, "waiting")?;
         match self.waits {
             Some(waits) => by_cause(f, waits)?,
@@ -294,6 +304,12 @@ fn breaker(f: &mut fmt::Formatter<'_>, view: &View, now: Instant) -> fmt::Result
         counts.failures,
         counts.failures.saturating_add(counts.successes)
     )?;
+    if view.slow > 0 {
+        write!(f, ", {} were slow", view.slow)?;
+    }
+    if let Some(per_mille) = view.ramp_per_mille {
+        write!(f, ", {} of 1000 calls let in", per_mille)?;
+    }
     if view.probes > 0 {
         write!(f, ", {} probing", view.probes)?;
     }

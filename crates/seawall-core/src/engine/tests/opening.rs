@@ -33,12 +33,12 @@ struct Driver {
 }
 
 impl Driver {
-    fn new(opens: bool, policy: PolicyBuilder) -> Self {
+    fn new(opens: bool, policy: PolicyBuilder, found_out: Concurrency) -> Self {
         let mut desk = Desk::new(policy);
         let all = desk.gate(plain().concurrency(Some(5)), &[]);
         let gates = [
             desk.gate(policy, &[all]),
-            desk.gate(policy.concurrency(Concurrency::Auto), &[]),
+            desk.gate(policy.concurrency(found_out), &[]),
         ];
         Self {
             desk,
@@ -203,7 +203,11 @@ fn some_word(rng: &mut Rng) -> Learned {
 
 fn some_report(rng: &mut Rng) -> Report {
     match rng.up_to(10) {
-        0..=3 => Report::of(Outcome::Answer),
+        0..=1 => Report::of(Outcome::Answer),
+        2..=3 => Report {
+            first_byte: Some(ms(rng.up_to(50))),
+            ..Report::of(Outcome::Answer)
+        },
         4 => throttled(ms(300)),
         5 => failed(500, Sent::Maybe),
         6 => Report {
@@ -228,7 +232,12 @@ proptest! {
             .retries(u32::try_from(rng.up_to(3)).unwrap())
             .edit_breaker(|b| b.consecutive(2).on_open(OnOpen::Wait))
             .edit_budget(|b| b.floor_milli(400));
-        let (mut one, mut two) = (Driver::new(true, policy), Driver::new(false, policy));
+        let (policy, found_out) = match rng.up_to(2) {
+            0 => (policy, Concurrency::Auto),
+            1 => (policy, Concurrency::Gradient),
+            _ => (policy.edit_breaker(|b| b.ramp(Some(ms(700)))), Concurrency::Gradient),
+        };
+        let (mut one, mut two) = (Driver::new(true, policy, found_out), Driver::new(false, policy, found_out));
         for turn in 0..80 {
             let step = rng.up_to(13);
             let which = usize::try_from(rng.up_to(one.calls.len().max(1) as u64 - 1)).unwrap();

@@ -3,7 +3,7 @@
 use crate::learned::{Kind, Learned, Word};
 use crate::outcome::{Cause, Hint, HintSource, Outcome, Refusal, Report, Sent, Usage};
 use crate::policy::{
-    Concurrency, GatePolicy, Jitter, LongHint, OnEmpty, OnOpen, Policy, PolicyBuilder, Preset,
+    Concurrency, GatePolicy, Jitter, LongHint, OnEmpty, OnOpen, Policy, PolicyBuilder, Preset, SlowCall,
 };
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
@@ -58,8 +58,16 @@ fn call_settings(rng: &mut Rng, builder: PolicyBuilder) -> PolicyBuilder {
     if percent(rng, 15) {
         builder = builder.hints_long(LongHint::Clamp);
     }
-    if percent(rng, 25) {
-        builder = builder.hedge_after(millis(rng, 20, 2_000));
+    if percent(rng, 35) {
+        let per_mille = one(rng, &[500, 900, 950]);
+        builder = if percent(rng, 50) {
+            builder.hedge_after(millis(rng, 20, 2_000))
+        } else {
+            builder.hedge_after_percentile(per_mille)
+        };
+        if percent(rng, 40) {
+            builder = builder.hedge_at_most_per_mille(one(rng, &[50, 200, 1_000]));
+        }
     }
     if percent(rng, 20) {
         builder = builder.total(Duration::from_secs(5));
@@ -71,6 +79,11 @@ fn gate_settings(rng: &mut Rng, builder: PolicyBuilder) -> PolicyBuilder {
     let on_open = one(rng, &[OnOpen::Fail, OnOpen::Wait]);
     let (consecutive, probes, successes) = (rng.between(2, 6), rng.between(1, 3), rng.between(1, 3));
     let open_for = one(rng, &[1, 5, 20].map(Duration::from_secs));
+    let slow_call = percent(rng, 25).then(|| SlowCall {
+        over: one(rng, &[50, 500, 5_000].map(Duration::from_millis)),
+        per_mille: one(rng, &[200, 500, 1_000]),
+    });
+    let ramp = percent(rng, 40).then(|| one(rng, &[1, 10, 60].map(Duration::from_secs)));
     let narrow = |n: u64| u32::try_from(n).expect("a small number");
     let places = [
         Concurrency::Unbounded,
@@ -80,6 +93,7 @@ fn gate_settings(rng: &mut Rng, builder: PolicyBuilder) -> PolicyBuilder {
         Concurrency::AtMost(8),
         Concurrency::AtMost(64),
         Concurrency::Auto,
+        Concurrency::Gradient,
     ];
     let builder = rated(rng, builder)
         .concurrency(one(rng, &places))
@@ -91,6 +105,8 @@ fn gate_settings(rng: &mut Rng, builder: PolicyBuilder) -> PolicyBuilder {
                 .probe_successes(narrow(successes))
                 .open_for(open_for)
                 .on_open(on_open)
+                .slow_call(slow_call)
+                .ramp(ramp)
         });
     let builder = if percent(rng, 15) {
         builder.breaker(None)
@@ -327,5 +343,6 @@ const fn report(outcome: Outcome, status: u16) -> Report {
         should_retry: None,
         usage: Usage::NONE,
         resent: false,
+        first_byte: None,
     }
 }

@@ -1,4 +1,4 @@
-use super::{Key, Takes};
+use super::{Key, Takes, Text};
 use seawall_core::time::Duration;
 
 /// The longest length that a policy takes: ten years. A test holds it to the engine's own bound.
@@ -54,10 +54,6 @@ const WINDOW_DAY: Takes = Takes::Length {
     max: Duration::from_secs(86_400),
 };
 
-const NO_SLOW_CALLS: &str = "the breaker counts failures alone";
-const NO_RAMP: &str = "a breaker that closes admits everything at once";
-const NO_HEDGE_SHARE: &str = "hedges are bounded by the budget alone";
-
 #[rustfmt::skip]
 pub(super) const KEYS: &[Key] = &[
     Key::new("policy", Takes::Table, "the preset `default`", "{}", "", "the default of every upstream"),
@@ -91,24 +87,25 @@ pub(super) const KEYS: &[Key] = &[
     Key::new("policy.breaker.failure_rate", SHARE, "0.5", "0.5", "rule H1", "the share of failures that opens it"),
     Key::new("policy.breaker.window", WINDOW_DAY, "\"30s\"", "\"30s\"", "rule H1", "over how long that share is counted"),
     Key::new("policy.breaker.min_calls", count(1, 1_000_000), "20", "20", "rule H1", "attempts below which the share says nothing"),
-    Key::new("policy.breaker.slow_call", Takes::Table, "none", "{ over = \"10s\", rate = 0.5 }", "rule H1", "opens it by slow attempts, too").later(NO_SLOW_CALLS),
-    Key::new("policy.breaker.slow_call.over", LENGTH, "none", "\"10s\"", "rule H1", "an attempt that takes longer is slow"),
+    Key::new("policy.breaker.slow_call", Takes::Table, "none", "{ over = \"10s\", rate = 0.5 }", "rule H1", "opens it by slow attempts, too; those that are out still count"),
+    Key::new("policy.breaker.slow_call.over", LENGTH, "none", "\"10s\"", "rule H1", "an attempt is slow whose first content, or whole answer, takes longer"),
     Key::new("policy.breaker.slow_call.rate", SHARE, "0.5", "0.5", "rule H1", "the share of slow attempts that opens it"),
     Key::new("policy.breaker.open_for", LENGTH, "\"5s\"", "\"5s\"", "rule H3", "how long it stays open at first"),
     Key::new("policy.breaker.open_max", LENGTH, "\"1m\"", "\"60s\"", "rule H3", "how long at the most"),
     Key::new("policy.breaker.probes", count(1, 100), "3", "3", "rule H4", "probes in flight while it is half-open"),
     Key::new("policy.breaker.probe_successes", count(1, 1_000), "1", "1", "rule H4", "probes that must succeed to close it"),
-    Key::new("policy.breaker.ramp", LENGTH, "none", "\"10s\"", "rule H5", "over how long the admitted share grows after it closed").later(NO_RAMP),
+    Key::new("policy.breaker.ramp", LENGTH, "none", "\"10s\"", "rule H5", "over how long the share that is let in grows after it closed, from a tenth to all"),
     Key::new("policy.breaker.on_open", Takes::Word(&["fail", "wait"]), "\"fail\"", "\"fail\"", "rule H10", "what a call does that finds it open"),
     Key::new("policy.breaker.mode", Takes::Word(&["auto", "open", "closed", "observe"]), "\"auto\"", "\"auto\"", "rule H8", "whether the automaton rules, or a latch outside it"),
     Key::new("policy.limits", Takes::Table, "as below", "{}", "rule I1", "how much at once, and how much per minute"),
-    Key::new("policy.limits.concurrency", Takes::Either(&[count(1, 1_000_000), Takes::Word(&["auto"])]), "no bound", "64", "rules I1 and I3", "attempts in flight at once"),
+    Key::new("policy.limits.concurrency", Takes::Either(&[count(1, 1_000_000), Takes::Word(&["auto"]), Takes::Table]), "no bound", "64", "rules I1 and I3", "attempts in flight at once; \"auto\" finds out by what the upstream throttles"),
+    Key::new("policy.limits.concurrency.auto", Takes::Word(&["throttles", "first-byte"]), "\"throttles\"", "\"first-byte\"", "rule I3", "what the number is found out by: what the upstream throttles, or how long first bytes take, too"),
     Key::new("policy.limits.queue", count(0, 10_000_000), "1000", "1000", "rule I1", "calls that may wait at the gate"),
     Key::new("policy.limits.requests_per_minute", count(1, 1_000_000_000), "no bound", "60", "rule I2", "attempts per minute"),
     Key::new("policy.limits.tokens_per_minute", PER_MINUTE, "no bound", "10000", "rule I2", "tokens in and out per minute"),
     Key::new("policy.limits.tokens_in_per_minute", PER_MINUTE, "no bound", "8000", "rule I2", "tokens sent per minute"),
     Key::new("policy.limits.tokens_out_per_minute", PER_MINUTE, "no bound", "2000", "rule I2", "tokens answered per minute"),
     Key::new("policy.hedge", Takes::Table, "no hedge", "{}", "rule J1", "a second attempt beside a slow first one"),
-    Key::new("policy.hedge.after", Takes::Either(&[LENGTH, Takes::Word(&["p95"])]), "never", "\"800ms\"", "rule J1", "how long the first attempt runs alone (\"p95\": not yet)"),
-    Key::new("policy.hedge.at_most", SHARE, "as the budget allows", "0.05", "rule J1", "the largest share of calls that are hedged").later(NO_HEDGE_SHARE),
+    Key::new("policy.hedge.after", Takes::Either(&[LENGTH, Takes::Text(Text::Percentile)]), "never", "\"800ms\"", "rule J1", "how long the first attempt runs alone: a time, or as long as so many attempts of late took to their first byte"),
+    Key::new("policy.hedge.at_most", SHARE, "as the budget allows", "0.05", "rule J1", "the largest share of calls that are hedged, over the budget's window"),
 ];

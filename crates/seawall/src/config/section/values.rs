@@ -2,6 +2,7 @@ use super::{Section, example, first, shown};
 use crate::config::keys::{self, Takes};
 use crate::config::reader::{Value, suggestion};
 use crate::config::types::Written;
+use seawall_core::policy::HedgeAfter;
 use seawall_core::time::Duration;
 use toml::de::DeValue;
 
@@ -11,14 +12,25 @@ impl Section<'_> {
         self.length_of(key, key.takes, value)
     }
 
-    /// A length, or this word; the word reads as nothing in the second place.
-    pub(in crate::config) fn length_or(&self, name: &str, word: &str) -> Option<Written<Option<Duration>>> {
+    /// A length, or a percentile of times.
+    pub(in crate::config) fn length_or_percentile(&self, name: &str) -> Option<Written<HedgeAfter>> {
         let (key, value) = self.find(name)?;
-        if value.get_ref().as_str() == Some(word) {
-            return Some(self.written(key, value, None));
-        }
-        let length = self.length_of(key, first(key.takes), value)?;
-        Some(self.written(key, value, Some(length.value)))
+        let text = value.get_ref().as_str();
+        let Some(number) = text.and_then(|text| text.strip_prefix('p')) else {
+            let length = self.length_of(key, first(key.takes), value)?;
+            return Some(self.written(key, value, HedgeAfter::Fixed(length.value)));
+        };
+        let Some(per_mille) = percentile(number) else {
+            let message = format!(
+                "{} is \"p{}\"; a percentile may be \"p50\" to \"p99.9\"",
+                setting(key),
+                shown(number)
+            );
+            self.reader
+                .error(value.span(), message, "write it as in after = \"p95\"".to_owned());
+            return None;
+        };
+        Some(self.written(key, value, HedgeAfter::Percentile { per_mille }))
     }
 
     fn length_of(
@@ -225,4 +237,15 @@ fn size(text: &str) -> Option<u64> {
         let number: u64 = number.parse().ok().filter(|_| plain)?;
         number.checked_mul(*bytes)
     })
+}
+
+/// The number of a percentile, `95` or `99.9`, in thousandths.
+fn percentile(text: &str) -> Option<u32> {
+    let (whole, tenths) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |text: &str, count: usize| {
+        let is_number = text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| text.parse::<u32>().ok()).flatten()
+    };
+    let per_mille = digits(whole, 2)? * 10 + digits(tenths, 1)?;
+    (500..=999).contains(&per_mille).then_some(per_mille)
 }

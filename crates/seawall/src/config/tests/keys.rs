@@ -16,6 +16,7 @@ fn beside(table: &str) -> &'static str {
             "name = \"web\"\ntoken_hash = \"sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\"\n"
         }
         "policy.breaker.slow_call" => "over = \"1s\"\n",
+        "policy.hedge" => "after = \"1s\"\n",
         _ => "",
     }
 }
@@ -63,6 +64,16 @@ fn every_key_of_the_table_is_read_and_judged() {
     for key in keys::within("") {
         let errors = Config::parse("f", &format!("{} = 1979-05-27", key.path)).expect_err("no table");
         assert_eq!((errors.first().line, errors.count()), (1, 1), "{errors}");
+    }
+}
+
+#[test]
+fn every_key_of_a_policy_is_obeyed() {
+    // A limit that is accepted and not enforced is a promise broken in silence: a command that acts on a policy alone has
+    // nobody to warn.
+    let policy = |key: &&Key| key.path.starts_with("policy");
+    for key in keys::all().filter(policy) {
+        assert_eq!(key.holds(), Held::Today, "{}", key.path);
     }
 }
 

@@ -2,7 +2,9 @@ use super::super::*;
 use expect_test::{Expect, expect};
 use seawall_core::classify::Class;
 use seawall_core::facts::Replay;
+use seawall_core::policy::{Concurrency, HedgeAfter};
 use seawall_core::profile::Provider;
+use seawall_core::time::Duration;
 
 fn check_error(text: &str, expected: Expect) {
     let errors = Config::parse("seawall.toml", text).expect_err("a file that cannot be right");
@@ -225,30 +227,40 @@ fn what_nothing_obeys_yet_is_told_once_for_each_table() {
         79: `batch.schema`
         80: `batch.report`"#]]
     .assert_eq(&told.join("\n"));
-    let slow = "[policy.breaker]\nslow_call = { over = '2s' }\nramp = '10s'\n[policy.hedge]\nafter = 'p95'\nat_most = 0.05";
-    let config = Config::parse("f", slow).expect("a right file");
-    let told: Vec<String> = config
-        .not_enforced
-        .iter()
-        .map(|later| later.what.to_string())
-        .collect();
+}
+
+#[test]
+fn what_is_slow_ramped_and_hedged_is_what_the_file_says() {
+    // A key that is read and reaches no policy looks obeyed, and does nothing.
+    let text = "[policy.breaker]\nslow_call = { over = '2s' }\nramp = '10s'\n[policy.hedge]\nafter = 'p99.9'\nat_most = 0.05\n\
+                [policy.limits]\nconcurrency = { auto = 'first-byte' }";
+    let config = Config::parse("f", text).expect("a right file");
+    assert!(config.not_enforced.is_empty());
+    let policy = config.policy.policy();
+    let breaker = policy.gate.breaker().expect("it has one");
+    let slow = breaker.slow_call().expect("it is written");
+    assert_eq!((slow.over, slow.per_mille), (Duration::from_secs(2), 500));
+    assert_eq!(breaker.ramp(), Some(Duration::from_secs(10)));
+    let hedge = policy.call.hedge().expect("it is written");
+    assert_eq!(hedge.after(), HedgeAfter::Percentile { per_mille: 999 });
+    assert_eq!(hedge.at_most_per_mille(), Some(50));
+    assert_eq!(policy.gate.limits().concurrency(), Concurrency::Gradient);
+}
+
+#[test]
+fn a_share_of_hedges_without_a_hedge_is_told_at_its_line() {
+    // Accepted in silence it bounds nothing, and whoever wrote it believes that calls are hedged.
+    let errors = Config::parse("f", "[policy.hedge]\nat_most = 0.05").expect_err("no hedge");
     expect![[r#"
-        `policy.breaker.slow_call`
-        `policy.breaker.ramp`
-        `policy.hedge.after = "p95"`
-        `policy.hedge.at_most`"#]]
-    .assert_eq(&told.join("\n"));
-    // And what is told as not obeyed must not change what is obeyed.
-    assert_eq!(
-        *config.policy.policy(),
-        Policy::preset(seawall_core::policy::Preset::Default)
-    );
-    let slow = config.policy.slow_call.expect("it is kept");
-    assert_eq!((slow.value.over.as_secs(), slow.value.rate_per_mille), (2, 500));
-    assert_eq!(
-        config.policy.hedge_after.map(|after| after.value),
-        Some(HedgeAfter::P95)
-    );
+        f:2:11: hedge.at_most bounds nothing: no hedge is sent without hedge.after; set it too
+          |
+        2 | at_most = 0.05
+          |           ^^^^"#]]
+    .assert_eq(&errors.to_string());
+    for wrong in ["p49", "p100", "p95.55", "p", "p9", "median"] {
+        let errors = Config::parse("f", &format!("[policy.hedge]\nafter = '{wrong}'")).expect_err(wrong);
+        assert!(errors.to_string().contains("\"p50\" to \"p99.9\""), "{errors}");
+    }
 }
 
 #[test]
@@ -339,7 +351,7 @@ fn every_value_of_the_engine_is_shown() {
             key.takes,
             keys::Takes::Table | keys::Takes::Either([keys::Takes::Table, ..])
         );
-        let is_part = key.table() == "policy.backoff.jitter" || key.table() == "policy.breaker.slow_call";
+        let is_part = key.table() == "policy.backoff.jitter" || key.table() == "policy.limits.concurrency";
         let is_held = key.holds() == keys::Held::Today;
         assert_eq!(
             shown.contains(&key.path),

@@ -71,7 +71,9 @@ fn a_page_says_what_is_out_who_waits_for_what_and_what_is_left() {
               "failed": 0,
               "flapping": false,
               "probes": 0,
+              "ramp": null,
               "since_ms": 1500,
+              "slow": 0,
               "state": "closed",
               "succeeded": 0
             },
@@ -80,6 +82,7 @@ fn a_page_says_what_is_out_who_waits_for_what_and_what_is_left() {
               "granted": 0
             },
             "cools_ms": 0,
+            "gradient": null,
             "in_flight": 2,
             "mode": "observe",
             "places": 2,

@@ -1,6 +1,6 @@
 //! Breakers, and their probes.
 
-use super::check;
+use super::{check, check_last};
 use expect_test::expect;
 
 #[test]
@@ -165,6 +165,60 @@ fn calls_wait_for_a_broken_upstream_where_they_may() {
             5405.690579ms call 4 #1@0 first  +place  -turn
             5415.690579ms call 4 #1@0 met answer  -place
             5415.690579ms call 4 #1@0 succeeded: the call has its answer
+        "#]],
+    );
+}
+
+#[test]
+fn a_hang_opens_before_anything_has_ended() {
+    // Could break if what is out were counted when it ends: the third call would hang as the first two do.
+    check(
+        "
+        gate main breaker=9 slow=1s min_calls=2
+        call
+          3s answer
+        call
+          3s answer
+        call at=1200ms
+          3s answer
+        ",
+        &expect![[r#"
+            0ms      call 1 #1@0 first  +place
+            0ms      call 2 #1@0 first  +place
+            1200ms   gate 0 breaker opened until 5985.690579ms
+            1200ms   call 3 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 4.786s
+            3000ms   call 1 #1@0 met answer  -place
+            3000ms   call 1 #1@0 succeeded: the call has its answer
+            3000ms   call 2 #1@0 met answer  -place
+            3000ms   call 2 #1@0 succeeded: the call has its answer
+        "#]],
+    );
+}
+
+#[test]
+fn after_a_break_calls_are_let_in_along_a_ramp() {
+    // Could break if a driver told the ramp of a call once too often, or not at all where it is turned away.
+    let broken = "gate main breaker=2 probes=1 ramp=10s\ncall retries=0\n 10ms 503\ncall at=600ms retries=0\n 10ms 503\n";
+    let calls: String = (0..12)
+        .map(|nth| format!("call at={}ms retries=0\n 5ms answer\n", 6_300 + nth))
+        .collect();
+    check_last(
+        &format!("{broken}call at=6200ms\n 50ms answer\ncall at=6260ms\n 900ms answer\n{calls}"),
+        18,
+        &expect![[r#"
+            6250ms   call 3 #1@0 met answer  -place+probe
+            6250ms   call 3 #1@0 succeeded: the call has its answer
+            6260ms   call 4 #1@0 first  +place
+            6300ms   call 5 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 9.95s
+            6301ms   call 6 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 8.788s
+            6302ms   call 7 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 7.625s
+            6303ms   call 8 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 6.461s
+            6304ms   call 9 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 5.296s
+            6305ms   call 10 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 4.13s
+            6306ms   call 11 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 2.963s
+            6307ms   call 12 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 1.795s
+            7160ms   call 4 #1@0 met answer  -place
+            7160ms   call 4 #1@0 succeeded: the call has its answer
         "#]],
     );
 }

@@ -16,7 +16,9 @@ use seawall_core::gate::{GateId, GateKey};
 use seawall_core::latch::CredentialId;
 use seawall_core::learned::{Kind, Learned, Word};
 use seawall_core::outcome::{Cause, Hint, HintSource, Outcome, Refusal, Report, Sent, Usage};
-use seawall_core::policy::{CallPolicy, GatePolicy, Jitter, OnEmpty, OnOpen, PolicyBuilder, Preset};
+use seawall_core::policy::{
+    CallPolicy, Concurrency, GatePolicy, Jitter, OnEmpty, OnOpen, PolicyBuilder, Preset, SlowCall,
+};
 use seawall_core::time::{Duration, Instant};
 use seawall_core::trace::Recording;
 
@@ -281,6 +283,7 @@ fn bare() -> PolicyBuilder {
 fn gate_word(builder: PolicyBuilder, key: &str, value: &str) -> PolicyBuilder {
     let number = || value.parse::<u32>().expect("a number");
     match key {
+        "concurrency" if value == "first-byte" => builder.concurrency(Concurrency::Gradient),
         "concurrency" => builder.concurrency(Some(number())),
         "rpm" => builder.requests_per_minute(Some(u64::from(number()))),
         "tpm" => builder.tokens_per_minute(Some(u64::from(number()))),
@@ -297,6 +300,14 @@ fn gate_word(builder: PolicyBuilder, key: &str, value: &str) -> PolicyBuilder {
         }),
         "breaker" => builder.edit_breaker(|b| b.consecutive(number())),
         "probes" => builder.edit_breaker(|b| b.probes(number())),
+        "min_calls" => builder.edit_breaker(|b| b.min_calls(number())),
+        "ramp" => builder.edit_breaker(|b| b.ramp(Some(duration(value)))),
+        "slow" => builder.edit_breaker(|b| {
+            b.slow_call(Some(SlowCall {
+                over: duration(value),
+                per_mille: 500,
+            }))
+        }),
         "on_open" => builder.edit_breaker(|b| {
             b.on_open(if value == "wait" {
                 OnOpen::Wait
@@ -322,7 +333,12 @@ fn call_word(builder: PolicyBuilder, key: &str, value: &str) -> PolicyBuilder {
             _ => panic!("no such jitter: {value}"),
         }),
         "hints" => builder.hints_max(duration(value)),
+        "hedge" if value.starts_with('p') => {
+            let percent: u32 = value[1..].parse().expect("a whole percentile");
+            builder.hedge_after_percentile(percent * 10)
+        }
         "hedge" => builder.hedge_after(duration(value)),
+        "hedged_at_most" => builder.hedge_at_most_per_mille(number()),
         "throttled" => builder.throttled_counts(value == "counts"),
         _ => panic!("no such call word: {key}"),
     }
