@@ -206,7 +206,6 @@ fn after_a_break_calls_are_let_in_along_a_ramp() {
         &format!("{broken}call at=6200ms\n 50ms answer\ncall at=6260ms\n 900ms answer\n{calls}"),
         18,
         &expect![[r#"
-            6250ms   call 3 #1@0 met answer  -place+probe
             6250ms   call 3 #1@0 succeeded: the call has its answer
             6260ms   call 4 #1@0 first  +place
             6300ms   call 5 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 9.95s
@@ -217,6 +216,12 @@ fn after_a_break_calls_are_let_in_along_a_ramp() {
             6305ms   call 10 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 4.13s
             6306ms   call 11 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 2.963s
             6307ms   call 12 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 1.795s
+            6308ms   call 13 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 626ms
+            6309ms   call 14 #1@0 first  +place
+            6310ms   call 15 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 9.395s
+            6311ms   call 16 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 8.223s
+            6314ms   call 14 #1@0 met answer  -place
+            6314ms   call 14 #1@0 succeeded: the call has its answer
             7160ms   call 4 #1@0 met answer  -place
             7160ms   call 4 #1@0 succeeded: the call has its answer
         "#]],
