@@ -217,9 +217,7 @@ impl Breaker {
     /// has no slow calls there is nothing to see.
     #[inline]
     pub fn look(&mut self, now: Instant, rng: &mut Rng) -> Option<Transition> {
-        if self.slow.is_none() {
-            return None;
-        }
+        self.slow.as_ref()?;
         self.now = self.now.max(now);
         self.look_at_slow(rng)
     }

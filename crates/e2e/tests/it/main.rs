@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 mod ai;
+mod by_time;
 mod cancel;
 mod cases;
 mod dialects;

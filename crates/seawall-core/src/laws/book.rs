@@ -497,10 +497,10 @@ impl Book {
         {
             self.break_law(&law);
         }
-        if let (What::Sent(Reason::Hedge), Some(most)) = (event.what, share) {
-            if let Some(law) = self.ramped[gate].hedged(event.at, most, &self.policies[gate]) {
-                self.break_law(&law);
-            }
+        if let (What::Sent(Reason::Hedge), Some(most)) = (event.what, share)
+            && let Some(law) = self.ramped[gate].hedged(event.at, most, &self.policies[gate])
+        {
+            self.break_law(&law);
         }
     }
 
