@@ -1,5 +1,5 @@
 //! All of it, or the sections that are named: `speed`, `wire`, `contended`, `window`, `memory`, `fit`, `mock`,
-//! `behaviour`, `traps`.
+//! `behaviour`, `traps`, `compare`.
 //!
 //! `--check` asserts what does not depend on the machine, and no time: what is allocated, what a gate takes, and that
 //! each peer still does what we say of it.
@@ -11,7 +11,7 @@ use std::process::{Command, ExitCode};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-const SECTIONS: [&str; 9] = [
+const SECTIONS: [&str; 10] = [
     "speed",
     "wire",
     "contended",
@@ -21,6 +21,7 @@ const SECTIONS: [&str; 9] = [
     "mock",
     "behaviour",
     "traps",
+    "compare",
 ];
 
 fn main() -> ExitCode {
@@ -82,6 +83,7 @@ fn check() -> ExitCode {
     well &= run("fit", &["--check"]);
     well &= run("mock", &["--check"]);
     well &= run("traps", &[]);
+    well &= run("compare", &["--check"]);
     if well {
         ExitCode::SUCCESS
     } else {

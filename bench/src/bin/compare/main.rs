@@ -1,0 +1,67 @@
+//! What each client does at the wire, in its own usual set-up: the table of `docs/reference/comparison.md`.
+//!
+//! Every cell is a run against the lab's mock: a fault is played, and the mock's journal says what the client did. All
+//! contestants are given the same settings as far as they can be told: [`Settings`]. What one needs code for that its
+//! own documentation does not show counts as what it does without that code; the page says so.
+//!
+//! `compare` prints the table, `compare --check` compares it with the page, `compare NAME...` runs these contestants
+//! alone and says what was seen.
+
+mod ask;
+mod checks;
+mod peers;
+mod table;
+mod tenacity;
+
+use checks::CHECKS;
+use std::process::ExitCode;
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/comparison.md");
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime of one thread");
+    let check = words.iter().any(|word| word == "--check");
+    let names: Vec<&str> = words
+        .iter()
+        .map(String::as_str)
+        .filter(|word| !word.starts_with("--"))
+        .collect();
+    let all = peers::all();
+    if let Some(unknown) = names
+        .iter()
+        .find(|name| !all.iter().any(|peer| peer.name == **name))
+    {
+        let known: Vec<&str> = all.iter().map(|peer| peer.name).collect();
+        eprintln!("nobody is called {unknown}; there are {}", known.join(", "));
+        return ExitCode::from(2);
+    }
+    let chosen: Vec<_> = all
+        .into_iter()
+        .filter(|peer| names.is_empty() || names.contains(&peer.name))
+        .collect();
+    let mut columns = Vec::new();
+    for peer in &chosen {
+        let mut cells = Vec::new();
+        for check in CHECKS {
+            let cell = runtime.block_on(check.see(peer));
+            if !names.is_empty() {
+                println!("{:<14} {:<9} {cell}", peer.name, check.id);
+            }
+            cells.push(cell);
+        }
+        columns.push(cells);
+    }
+    if !names.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    let table = table::markdown(&chosen, &columns);
+    if !check {
+        print!("{table}");
+        return ExitCode::SUCCESS;
+    }
+    table::compare(&table, &std::fs::read_to_string(PAGE).unwrap_or_default())
+}
