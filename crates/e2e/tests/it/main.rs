@@ -18,6 +18,6 @@ mod routes;
 mod server;
 mod stage;
 mod streams;
-mod towered;
 mod tokens;
+mod towered;
 mod true_limits;
