@@ -171,14 +171,14 @@ impl Error {
         let broken = |by| ErrorKind::StreamBroke { by: Box::new(by) };
         Self(Box::new(match broke {
             Broke::Stream(error) => {
-                let mut said = ProviderError::default();
-                said.status = way
-                    .attempts
-                    .last()
-                    .and_then(|attempt| attempt.status)
-                    .unwrap_or(0);
-                (said.code, said.kind, said.message) =
-                    (error.code.clone(), error.kind.clone(), error.message.clone());
+                let last = way.attempts.last();
+                let said = ProviderError {
+                    status: last.and_then(|attempt| attempt.status).unwrap_or(0),
+                    code: error.code.clone(),
+                    kind: error.kind.clone(),
+                    message: error.message.clone(),
+                    ..ProviderError::default()
+                };
                 let has_said = said.code.is_some() || said.kind.is_some() || said.message.is_some();
                 Inner {
                     kind: broken(match (error.cause, has_said) {

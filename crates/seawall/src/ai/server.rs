@@ -43,7 +43,7 @@ pub enum KeyError {
         /// Its name.
         variable: String,
     },
-    /// It holds what no header can carry.
+    /// It holds what no key has: white space, control characters, letters that are not ASCII.
     #[error(
         "the key holds a character that no header can carry; look whether it was copied whole, and alone"
     )]
@@ -78,6 +78,10 @@ impl Key {
 
     /// The header that carries it.
     fn sent_to(&self, provider: Provider, dialect: Dialect) -> Result<(HeaderName, Secret), KeyError> {
+        // A header carries more, but no key has it: an ellipsis, two keys in one.
+        if !self.0.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(KeyError::Unsendable);
+        }
         let (header, secret) = match (provider, dialect.key_header()) {
             (Provider::Azure, _) => (HeaderName::from_static("api-key"), Secret::new(&self.0)),
             (_, KeyHeader::Bearer) => (header::AUTHORIZATION, Secret::bearer(&self.0)),
@@ -111,12 +115,11 @@ impl fmt::Debug for Key {
 /// ```
 /// use seawall::ai::{Client, Key, Server};
 ///
-/// # fn example() -> Result<(), seawall::ai::BuildError> {
 /// let local = Server::at("http://127.0.0.1:8000/v1").name("the one in the cellar");
-/// let backup = Server::anthropic().key(Key::new("sk-ant-…")).model("claude-haiku-4-5");
+/// let backup = Server::anthropic().key(Key::new("sk-ant-0")).model("claude-haiku-4-5");
 /// let client = Client::builder().server(local).fallback(backup).build()?;
-/// # drop(client); Ok(()) }
-/// # example().unwrap_err(); // "…" is no character of a key.
+/// assert_eq!(client.upstreams().count(), 2);
+/// # Ok::<(), seawall::ai::BuildError>(())
 /// ```
 #[derive(Debug)]
 #[must_use]

@@ -114,10 +114,12 @@ fn what_is_wrong_with_a_client_is_said_when_it_is_built() {
     );
     let broken = built(Client::builder().openai().key(Key::new("sk-one\nsk-two")));
     assert!(
-        broken.starts_with("openai: the key holds a character that no header can carry"),
+        broken.starts_with("openai: the key holds a character that no key has"),
         "{broken}"
     );
     assert!(!broken.contains("sk-one"));
+    let cut = built(Client::builder().openai().key(Key::new("sk-one…")));
+    assert!(cut.contains("copied whole"), "{cut}");
     let error = Client::builder().base_url("localhost:8000").build().unwrap_err();
     assert!(matches!(error, BuildError::Server { .. }), "{error}");
     assert!(

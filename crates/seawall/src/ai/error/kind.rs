@@ -26,7 +26,7 @@ pub enum ErrorKind {
     /// The prompt is longer than the model's window.
     ContextTooLong,
     /// The call itself is at fault: it will be refused again. What is wrong with it, the provider says in
-    /// [`Error::provider`].
+    /// [`Error::provider`](super::Error::provider).
     Refused {
         /// The status; 0 where nothing could be sent.
         status: u16,
@@ -51,7 +51,7 @@ pub enum ErrorKind {
     },
     /// The answer came whole and cannot be read as one.
     Undecodable,
-    /// A stream broke off after its first content was handed over. What came is in [`Error::received`].
+    /// A stream broke off after its first content was handed over. What came is in [`Error::received`](super::Error::received).
     StreamBroke {
         /// What broke it.
         by: Box<ErrorKind>,
@@ -144,7 +144,7 @@ impl End {
 }
 
 impl ErrorKind {
-    /// What is at the bottom of it; see [`Error::root`].
+    /// What is at the bottom of it; see [`Error::root`](super::Error::root).
     pub fn root(&self) -> &Self {
         match self {
             Self::Exhausted { last, .. } => last.root(),
