@@ -23,6 +23,7 @@ use ::http::{HeaderMap, StatusCode};
 use bytes::{Bytes, BytesMut};
 use seawall_core::facts::BodyState;
 use seawall_core::outcome::Outcome;
+use seawall_core::time::Duration;
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 
@@ -180,9 +181,9 @@ async fn attempt_to_content<'h>(
     let by = ends_by(shared, &leave);
     let read = match head(shared, prepared, by, &mut leave).await {
         Headed::Over(flown) => Err(flown),
-        Headed::Head(head) => match accepted(shared, prepared, head) {
-            Ok(accepted) => to_content(shared, prepared, accepted, &mut leave).await,
-            Err(head) => Err(read_to_end(shared, prepared, head, &mut leave).await),
+        Headed::Head(head) => match promised(shared, prepared, head) {
+            Promised::Answer(head) => to_content(shared, prepared, head, &mut leave).await,
+            Promised::Nothing(head) => Err(read_to_end(shared, prepared, head, &mut leave).await),
         },
     };
     match read {
@@ -194,36 +195,47 @@ async fn attempt_to_content<'h>(
     }
 }
 
-/// A head that promises an answer.
-struct Accepted {
+/// What a head promises, as far as a head can say.
+enum Promised {
+    /// A good answer.
+    Answer(GoodHead),
+    /// None: whatever comes is read to its end.
+    Nothing(Head),
+}
+
+/// The head of a good answer.
+struct GoodHead {
     answer: http::Answer,
-    note: AttemptNote,
+    resent: bool,
+    first_byte: Option<Duration>,
     version: Option<u32>,
 }
 
-/// Whether this head is that of a good answer, as far as a head can say.
-fn accepted(shared: &Shared, prepared: &Prepared, head: Head) -> Result<Accepted, Head> {
-    let (version, resent, first_byte) = (head.version, head.resent, head.first_byte);
-    match head.result {
+fn promised(shared: &Shared, prepared: &Prepared, head: Head) -> Promised {
+    let Head {
+        result,
+        resent,
+        first_byte,
+        version,
+    } = head;
+    match result {
         Ok(answer)
             if answer.status.is_success()
                 && Judge::of(shared, prepared.profile, answer.status, &answer.headers).accepts() =>
         {
-            let note = AttemptNote {
-                candidate: 0,
-                sent_for: "",
-                outcome: Outcome::Answer.name(),
-                status: Some(answer.status.as_u16()),
+            Promised::Answer(GoodHead {
+                answer,
                 resent,
                 first_byte,
-            };
-            Ok(Accepted {
-                answer,
-                note,
                 version,
             })
         }
-        result => Err(Head { result, ..head }),
+        result => Promised::Nothing(Head {
+            result,
+            resent,
+            first_byte,
+            version,
+        }),
     }
 }
 
@@ -231,20 +243,28 @@ fn accepted(shared: &Shared, prepared: &Prepared, head: Head) -> Result<Accepted
 async fn to_content(
     shared: &Shared,
     prepared: &Prepared,
-    accepted: Accepted,
+    head: GoodHead,
     leave: &mut Leave<'_>,
 ) -> Result<Begun, Flown> {
-    let Accepted {
+    let GoodHead {
         answer,
-        mut note,
+        resent,
+        first_byte,
         version,
-    } = accepted;
-    (note.candidate, note.sent_for) = (leave.candidate(), leave.role().reason().code());
+    } = head;
     let http::Answer {
         status,
         headers,
         mut body,
     } = answer;
+    let note = AttemptNote {
+        candidate: leave.candidate(),
+        sent_for: leave.role().reason().code(),
+        outcome: Outcome::Answer.name(),
+        status: Some(status.as_u16()),
+        resent,
+        first_byte,
+    };
     let mut ahead = Ahead::of(shared, prepared, status, &headers);
     let broken = loop {
         let chunk = match body.chunk().await {
@@ -283,9 +303,8 @@ async fn to_content(
         state: BodyState::WellFormed,
         _held: held,
     };
-    let judged = judge(shared, prepared, Some(heard), broken, note.resent);
+    let judged = judge(shared, prepared, Some(heard), broken, resent);
     Head::note_outcome(shared, version, &judged.report.outcome);
-    let first_byte = note.first_byte;
     Err(Flown { judged, first_byte })
 }
 

@@ -320,7 +320,7 @@ impl World {
                 };
                 match drive_to_content(&hub, spec, send, &mut |()| {}).await {
                     Driven::Finished(_) => {}
-                    Driven::Streams(streaming, rest) => rest.is_read(clock.clone(), streaming, breaks).await,
+                    Driven::Streams(streaming, rest) => rest.read(clock.clone(), streaming, breaks).await,
                 }
             } else {
                 let send = |leave| {
@@ -560,7 +560,7 @@ struct Rest {
 }
 
 impl Rest {
-    async fn is_read(self, clock: CrankedClock, streaming: Streaming, breaks: bool) {
+    async fn read(self, clock: CrankedClock, streaming: Streaming, breaks: bool) {
         clock.sleep_until(clock.now().after(self.length)).await;
         let cut = Outcome::Failed {
             cause: Cause::Cut,
