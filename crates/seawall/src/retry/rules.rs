@@ -68,7 +68,7 @@ impl<'a> Rules<'a> {
                 hub,
                 candidate,
                 policy,
-            } => Some((hub, *candidate, policy)),
+            } => Some((hub, *candidate, policy.policy())),
         }
     }
 }
