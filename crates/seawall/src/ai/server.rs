@@ -44,9 +44,7 @@ pub enum KeyError {
         variable: String,
     },
     /// It holds what no key has: white space, control characters, letters that are not ASCII.
-    #[error(
-        "the key holds a character that no header can carry; look whether it was copied whole, and alone"
-    )]
+    #[error("the key holds a character that no key has; look whether it was copied whole, and alone")]
     Unsendable,
 }
 
