@@ -10,6 +10,16 @@
 #[doc = include_str!("../../../README.md")]
 pub struct Readme;
 
+/// As is the first page of the crate, which cannot see the mock from where it stands.
+#[cfg(doctest)]
+#[doc = include_str!("../../seawall/src/lib.md")]
+pub struct CratePage;
+
+/// As are the recipes for those who come from another library.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/reference/comparison.md")]
+pub struct Comparison;
+
 /// Every block of Rust in the guide is run as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/library.md")]

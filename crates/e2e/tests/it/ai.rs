@@ -5,7 +5,7 @@ mod keys;
 mod left;
 mod many;
 mod moves;
-mod stage;
+pub(crate) mod stage;
 mod streams;
 
 use seawall::ai::{Chat, Client, Dialect, Key, Server};

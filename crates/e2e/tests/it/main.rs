@@ -11,6 +11,7 @@ mod ends;
 mod limits;
 mod mocked;
 mod mocked_tls;
+mod parity;
 mod providers;
 mod renewed;
 mod reqwested;

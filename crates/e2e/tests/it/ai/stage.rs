@@ -5,12 +5,36 @@ use seawall::ai::{Client, ClientBuilder, Server};
 use seawall::clock::Clock as _;
 use seawall::crank::{Act, CrankedClock, Players, Turn, Wires};
 use seawall::http::Transport;
+use seawall::{Gate, Upstream};
 use seawall_core::time::{Duration, Instant};
 use seawall_lab::net::Mock;
 use seawall_lab::plan::{Dialect, Rule};
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
+
+/// Who knows how many attempts are out.
+pub(crate) trait Sender {
+    fn attempts_out(&self) -> u64;
+}
+
+impl Sender for Client {
+    fn attempts_out(&self) -> u64 {
+        self.attempts_out()
+    }
+}
+
+impl Sender for Upstream {
+    fn attempts_out(&self) -> u64 {
+        self.attempts_out()
+    }
+}
+
+impl Sender for Gate {
+    fn attempts_out(&self) -> u64 {
+        self.attempts_out()
+    }
+}
 
 /// Where time comes from and what is on the wires.
 #[derive(Clone)]
@@ -57,21 +81,21 @@ impl Stage {
             .transport(self.transport.clone())
     }
 
-    /// Plays one act to its end. Every attempt of `client` is at one of `mocks`.
+    /// Plays one act to its end. Every attempt of `sender` is at one of `mocks`.
     pub(crate) async fn play<T>(
         &self,
-        client: &Client,
+        sender: &impl Sender,
         mocks: &[&Mock],
         act: impl Future<Output = T> + Send,
     ) -> T {
-        let mut ends = self.play_all(client, mocks, vec![Box::pin(act)]).await;
+        let mut ends = self.play_all(sender, mocks, vec![Box::pin(act)]).await;
         ends.remove(0)
     }
 
     /// Plays acts side by side to their ends.
     pub(crate) async fn play_all<T>(
         &self,
-        client: &Client,
+        sender: &impl Sender,
         mocks: &[&Mock],
         acts: Vec<Act<'_, T>>,
     ) -> Vec<T> {
@@ -84,7 +108,7 @@ impl Stage {
             }
             mocks.iter().for_each(|mock| mock.watch(context.waker()));
             self.wires.watch(context.waker());
-            let out: u64 = client.attempts_out();
+            let out = sender.attempts_out();
             let kept: u64 = mocks.iter().map(|mock| mock.kept_waiting()).sum();
             let quiet = !moved && out == kept && self.wires.are_still();
             still_rounds = if quiet { still_rounds + 1 } else { 0 };
