@@ -9,6 +9,6 @@ pub async fn run(client: &Client) -> String {
     match client.check_key().await {
         KeyCheck::Valid => "the key works".to_owned(),
         KeyCheck::Refused(error) => format!("mend the key: {error}"),
-        unclear => format!("nobody can tell: {unclear}"), // The server is down, not the key wrong.
+        unclear => unclear.to_string(), // The server is down, say: that is no word on the key.
     }
 }

@@ -11,47 +11,47 @@
 )]
 
 #[path = "../../../examples/parity/at_once.rs"]
-pub mod at_once;
+pub(crate) mod at_once;
 #[path = "../../../examples/parity/breaker.rs"]
-pub mod breaker;
+pub(crate) mod breaker;
 #[path = "../../../examples/parity/budget.rs"]
-pub mod budget;
+pub(crate) mod budget;
 #[path = "../../../examples/parity/cheapest.rs"]
-pub mod cheapest;
+pub(crate) mod cheapest;
 #[path = "../../../examples/parity/client.rs"]
-pub mod client;
+pub(crate) mod client;
 #[path = "../../../examples/parity/closed.rs"]
-pub mod closed;
+pub(crate) mod closed;
 #[path = "../../../examples/parity/compared.rs"]
-pub mod compared;
+pub(crate) mod compared;
 #[path = "../../../examples/parity/exhausted.rs"]
-pub mod exhausted;
+pub(crate) mod exhausted;
 #[path = "../../../examples/parity/failing.rs"]
-pub mod failing;
+pub(crate) mod failing;
 #[path = "../../../examples/parity/functions.rs"]
-pub mod functions;
+pub(crate) mod functions;
 #[path = "../../../examples/parity/inside.rs"]
-pub mod inside;
+pub(crate) mod inside;
 #[path = "../../../examples/parity/jitter.rs"]
-pub mod jitter;
+pub(crate) mod jitter;
 #[path = "../../../examples/parity/key.rs"]
-pub mod key;
+pub(crate) mod key;
 #[path = "../../../examples/parity/many.rs"]
-pub mod many;
+pub(crate) mod many;
 #[path = "../../../examples/parity/once.rs"]
-pub mod once;
+pub(crate) mod once;
 #[path = "../../../examples/parity/payments.rs"]
-pub mod payments;
+pub(crate) mod payments;
 #[path = "../../../examples/parity/resets.rs"]
-pub mod resets;
+pub(crate) mod resets;
 #[path = "../../../examples/parity/settings.rs"]
-pub mod settings;
+pub(crate) mod settings;
 #[path = "../../../examples/parity/statuses.rs"]
-pub mod statuses;
+pub(crate) mod statuses;
 #[path = "../../../examples/parity/throttled.rs"]
-pub mod throttled;
+pub(crate) mod throttled;
 #[path = "../../../examples/parity/window.rs"]
-pub mod window;
+pub(crate) mod window;
 
 use seawall::crank::CrankedClock;
 use seawall::{Duration, Gate, Policy, Upstream};
@@ -64,10 +64,15 @@ use std::sync::Arc;
 /// What an example came to.
 pub type Shown = Result<String, Box<dyn Error>>;
 
+const A_TENTH_FAILS: &str = "
+    [[route]]
+    match = 'GET /v1/models'
+    mix = { '200' = 0.9, '503' = 0.1 }
+";
 const MODELS: &str = "GET /v1/models";
 const CHAT: &str = "POST /v1/chat/completions";
 
-/// Each example in the order of its row, with what its mock does.
+/// Each example in the order of its row, with what its mock is asked and does.
 pub const ROWS: [(&str, &str, &str); 20] = [
     ("settings", MODELS, "503, reset, 200"),
     ("functions", MODELS, "503, 200, 503, 200"),
@@ -87,8 +92,8 @@ pub const ROWS: [(&str, &str, &str); 20] = [
     ("resets", MODELS, "close, 200"),
     ("key", "* /*", "200, 401, 503"),
     ("window", CHAT, "200"),
-    ("failing", "* /*", "404"),
-    ("compared", MODELS, "9x 200, 503"),
+    ("failing", "* /*", "of the example itself"),
+    ("compared", MODELS, "by chance"),
 ];
 
 #[cfg_attr(test, expect(dead_code, reason = "tests run what it runs"))]
@@ -129,8 +134,13 @@ pub async fn show(name: &str) -> Result<(String, String), Box<dyn Error>> {
         .expect("a name of ROWS");
     let clock = CrankedClock::new();
     let mock = match name {
-        "failing" => {
-            let file = MockFile::parse("failing.rs", failing::MOCK)?;
+        "failing" | "compared" => {
+            let text = if name == "failing" {
+                failing::MOCK
+            } else {
+                A_TENTH_FAILS
+            };
+            let file = MockFile::parse(name, text)?;
             let builder = Mock::builder().file(file).clock(Arc::new(clock.clone()));
             builder.start().await?
         }
@@ -230,7 +240,12 @@ async fn of_clients(name: &str, url: &str) -> Shown {
         _ => {
             let prompt = window::fitted("gpt-4o", &"The tide comes in twice a day. ".repeat(20_000))?;
             let answer = window::run(&client, "gpt-4o", &prompt).await?;
-            format!("{} tokens ({}): {answer}", prompt.tokens, prompt.by)
+            format!(
+                "{} tokens ({}), answered by {} bytes",
+                prompt.tokens,
+                prompt.by,
+                answer.len()
+            )
         }
     })
 }

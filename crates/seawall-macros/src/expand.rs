@@ -24,6 +24,7 @@ pub(crate) fn expand(words: TokenStream, function: TokenStream) -> TokenStream {
 }
 
 fn expanded(words: TokenStream, function: TokenStream) -> Result<TokenStream> {
+    let said = words.clone();
     let words: Words = syn::parse2(words)?;
     let function: ItemFn = syn::parse2(function).map_err(|error| {
         Error::new(
@@ -41,7 +42,7 @@ fn expanded(words: TokenStream, function: TokenStream) -> Result<TokenStream> {
     let end = End::of(&sig)?;
     refuse_what_cannot_be_again(&sig)?;
     let attempts = Attempts {
-        own: arguments(&mut sig),
+        own: arguments(&mut sig, &said),
         block: block.to_token_stream(),
         methods: words.methods,
     };
@@ -261,7 +262,7 @@ fn is_exclusive(of: &Type) -> bool {
 }
 
 /// Names each argument, and says how an attempt comes by its own.
-fn arguments(sig: &mut Signature) -> TokenStream {
+fn arguments(sig: &mut Signature, said: &TokenStream) -> TokenStream {
     let mut own = TokenStream::new();
     for (number, input) in sig.inputs.iter_mut().enumerate() {
         let FnArg::Typed(argument) = input else {
@@ -272,10 +273,23 @@ fn arguments(sig: &mut Signature) -> TokenStream {
             Pat::Wild(_) => continue,
             _ => Ident::new(&format!("__seawall_argument_{number}"), Span::mixed_site()),
         };
+        if names(said.clone(), &name) {
+            // What the attribute uses, the body need not.
+            own.extend(quote!(#[allow(unused_variables, reason = "the attribute uses it")]));
+        }
         own.extend(own_argument(&name, &argument.pat, &argument.ty));
         *argument.pat = syn::parse_quote!(#name);
     }
     own
+}
+
+/// Whether `name` stands anywhere in these tokens.
+fn names(tokens: TokenStream, name: &Ident) -> bool {
+    tokens.into_iter().any(|token| match token {
+        proc_macro2::TokenTree::Ident(word) => word == *name,
+        proc_macro2::TokenTree::Group(group) => names(group.stream(), name),
+        proc_macro2::TokenTree::Punct(_) | proc_macro2::TokenTree::Literal(_) => false,
+    })
 }
 
 fn own_argument(name: &Ident, pattern: &Pat, of: &Type) -> TokenStream {

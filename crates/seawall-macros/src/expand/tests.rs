@@ -189,3 +189,20 @@ fn what_is_wrong_leaves_the_function_where_it_is() {
     assert!(said.contains("compile_error"));
     assert!(said.ends_with(&tokens(RIGHT).to_string()));
 }
+
+#[test]
+fn an_argument_that_only_the_attribute_uses_is_not_called_unused() {
+    // Could break: the compiler would warn of an argument that the call goes by, or never of one that nothing uses.
+    let function = "async fn f(gate: &Gate, spare: u32) -> Result<u32, RetryError<E>> { Ok(1) }";
+    let tokens = |text| TokenStream::from_str(text).expect("the test's source is Rust");
+    for (words, allowed) in [
+        ("gate = (gate)", 1),
+        ("policy = POLICY", 0),
+        ("gate = g(spare, gate)", 2),
+    ] {
+        let code = expanded(tokens(words), tokens(function))
+            .expect("it is right")
+            .to_string();
+        assert_eq!(code.matches("unused_variables").count(), allowed, "{words}");
+    }
+}

@@ -235,8 +235,8 @@ async fn a_key_is_tried_by_one_get_and_a_server_that_is_down_refuses_none() {
     for (script, said) in [
         ("200", "the key works"),
         ("401", "mend the key: "),
-        ("503", "nobody can tell: "),
-        ("reset", "nobody can tell: "),
+        ("503", "whether the key is valid is not known: "),
+        ("reset", "whether the key is valid is not known: "),
     ] {
         let scene = Scene::new(&format!("GET /v1/models = {script}")).await;
         let client = scene.client(key::client(&scene.mock.url(), "sk-one"));
