@@ -7,6 +7,7 @@
 //! mean ([`Course`](super::course::Course)). Reference: the HTML standard, 9.2.6.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// The longest event that is read: 16 MiB, above any picture that a provider sends inside one.
 pub const EVENT_BYTES_MAX: usize = 16 << 20;
@@ -19,8 +20,9 @@ pub struct ServerEvent {
     pub name: String,
     /// Its data, of several lines with line feeds between them. Bytes that are no UTF-8 are replaced.
     pub data: String,
-    /// The last id that the server gave, with this event or an earlier one; empty where it gave none.
-    pub id: String,
+    /// The last id that the server gave, with this event or an earlier one; empty where it gave none. Shared by all events
+    /// that have it.
+    pub id: Arc<str>,
 }
 
 impl fmt::Debug for ServerEvent {
@@ -37,7 +39,7 @@ impl fmt::Debug for ServerEvent {
 pub(crate) struct RawEvent {
     pub(crate) name: String,
     pub(crate) data: Vec<u8>,
-    id: String,
+    id: Arc<str>,
 }
 
 impl From<RawEvent> for ServerEvent {
@@ -67,19 +69,19 @@ pub(crate) struct Sse {
     name: String,
     /// `None` before an event's first line of data: one with an empty line of it is an event all the same.
     data: Option<Vec<u8>>,
-    id: String,
+    id: Arc<str>,
     event_bytes_max: usize,
 }
 
 impl Sse {
-    pub(crate) const fn new(event_bytes_max: usize) -> Self {
+    pub(crate) fn new(event_bytes_max: usize) -> Self {
         Self {
             line: Vec::new(),
             lines: 0,
             after_return: false,
             name: String::new(),
             data: None,
-            id: String::new(),
+            id: Arc::default(),
             event_bytes_max,
         }
     }
@@ -117,13 +119,17 @@ impl Sse {
         self.dispatch()
     }
 
-    /// Bytes that are kept until their event is whole.
+    /// Bytes that are kept: of an event until it is whole, and of the last id.
     pub(crate) fn kept_bytes(&self) -> usize {
-        self.line.len() + self.data.as_ref().map_or(0, Vec::len)
+        self.event_bytes() + self.id.len()
+    }
+
+    fn event_bytes(&self) -> usize {
+        self.line.len() + self.name.len() + self.data.as_ref().map_or(0, Vec::len)
     }
 
     fn has_room_for(&self, bytes: usize) -> Result<(), TooLong> {
-        if self.kept_bytes().saturating_add(bytes) > self.event_bytes_max {
+        if self.event_bytes().saturating_add(bytes) > self.event_bytes_max {
             return Err(TooLong);
         }
         Ok(())
@@ -164,7 +170,7 @@ impl Sse {
                 }
                 None => self.data = Some(value.to_vec()),
             },
-            (b"id", value) if !value.contains(&0) => self.id = String::from_utf8_lossy(value).into_owned(),
+            (b"id", value) if !value.contains(&0) => self.id = String::from_utf8_lossy(value).into(),
             _ => {}
         }
         None
@@ -176,7 +182,7 @@ impl Sse {
         Some(RawEvent {
             name,
             data,
-            id: self.id.clone(),
+            id: Arc::clone(&self.id),
         })
     }
 }

@@ -57,7 +57,7 @@ pub(super) enum Verdict {
 
 impl Watch {
     /// Of a model's events, or of events that mean what their reader makes of them.
-    pub(super) const fn new(course: Option<Course>) -> Self {
+    pub(super) fn new(course: Option<Course>) -> Self {
         Self {
             sse: Sse::new(EVENT_BYTES_MAX),
             course,

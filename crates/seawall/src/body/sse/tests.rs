@@ -42,7 +42,7 @@ fn an_event_is_the_same_however_its_bytes_are_cut() {
             .collect();
         let events: Vec<_> = events
             .iter()
-            .map(|event| (event.name.as_str(), event.data.as_str(), event.id.as_str()))
+            .map(|event| (event.name.as_str(), event.data.as_str(), &*event.id))
             .collect();
         assert_eq!(events, expected, "pieces of {length}");
     }
@@ -73,12 +73,33 @@ fn what_has_no_end_is_not_kept() {
 }
 
 #[test]
+fn an_id_is_kept_once_for_all_events_that_have_it() {
+    // Breaks when each of the thousand events of one chunk has a copy of an id of sixteen megabytes.
+    let mut sse = Sse::new(EVENT_BYTES_MAX);
+    let mut rest = b"id: x\n\ndata: a\n\ndata: b\n\n".as_slice();
+    let events: Vec<_> = std::iter::from_fn(|| sse.read(&mut rest).unwrap()).collect();
+    let [a, b] = events.as_slice() else {
+        panic!("{events:?}")
+    };
+    assert_eq!(&*a.id, "x");
+    assert!(Arc::ptr_eq(&a.id, &b.id));
+    assert_eq!(sse.kept_bytes(), 1, "and it is counted");
+    let mut sse = Sse::new(14);
+    assert!(sse.read(&mut b"event: 12345\n".as_slice()).unwrap().is_none());
+    assert_eq!(
+        sse.read(&mut b"data: 1\n".as_slice()),
+        Err(TooLong),
+        "a name is part of its event"
+    );
+}
+
+#[test]
 fn an_event_never_prints_what_it_says() {
     // Breaks when a log of events is a log of what users and models said.
     let event = ServerEvent {
         name: "delta".to_owned(),
         data: "a secret".to_owned(),
-        id: String::new(),
+        id: Arc::default(),
     };
     assert_eq!(
         format!("{event:?}"),
