@@ -53,12 +53,12 @@ pub(crate) struct Course {
 struct Said<'a> {
     #[serde(default, borrow, rename = "type")]
     kind: Option<Cow<'a, str>>,
-    #[serde(default)]
-    choices: Option<Vec<Part>>,
-    #[serde(default)]
-    candidates: Option<Vec<Part>>,
-    #[serde(default, rename = "promptFeedback")]
-    prompt_feedback: Option<Feedback>,
+    #[serde(default, borrow)]
+    choices: Option<Vec<Part<'a>>>,
+    #[serde(default, borrow)]
+    candidates: Option<Vec<Part<'a>>>,
+    #[serde(default, borrow, rename = "promptFeedback")]
+    prompt_feedback: Option<Feedback<'a>>,
     #[serde(default)]
     error: Option<IgnoredAny>,
     #[serde(default)]
@@ -68,17 +68,35 @@ struct Said<'a> {
 }
 
 #[derive(Deserialize)]
-struct Part {
+struct Part<'a> {
     #[serde(default)]
     index: Option<u32>,
-    #[serde(default, alias = "finishReason")]
-    finish_reason: Option<IgnoredAny>,
+    #[serde(default, borrow, alias = "finishReason")]
+    finish_reason: Option<Stated<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Feedback {
-    #[serde(default, rename = "blockReason")]
-    block_reason: Option<IgnoredAny>,
+struct Feedback<'a> {
+    #[serde(default, borrow, rename = "blockReason")]
+    block_reason: Option<Stated<'a>>,
+}
+
+/// A reason, whatever it is.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Stated<'a> {
+    Text(#[serde(borrow)] Cow<'a, str>),
+    Else(IgnoredAny),
+}
+
+impl Stated<'_> {
+    /// Some servers state none by an empty text, in every event.
+    fn is_one(&self) -> bool {
+        match self {
+            Self::Text(text) => !text.is_empty(),
+            Self::Else(IgnoredAny) => true,
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -125,7 +143,7 @@ impl Course {
         for part in parts {
             let bit = 1 << part.index.unwrap_or(0).min(u128::BITS - 1);
             self.speaking |= bit;
-            if part.finish_reason.is_some() {
+            if part.finish_reason.as_ref().is_some_and(Stated::is_one) {
                 self.finished |= bit;
             }
         }
@@ -160,8 +178,11 @@ impl Said<'_> {
     }
 
     fn is_blocked(&self) -> bool {
-        let feedback = self.prompt_feedback.as_ref();
-        feedback.is_some_and(|feedback| feedback.block_reason.is_some())
+        let reason = self
+            .prompt_feedback
+            .as_ref()
+            .and_then(|feedback| feedback.block_reason.as_ref());
+        reason.is_some_and(Stated::is_one)
     }
 }
 

@@ -110,6 +110,18 @@ fn a_stream_of_several_answers_is_complete_with_the_last_of_them() {
 }
 
 #[test]
+fn an_empty_reason_is_none() {
+    // Breaks when a server that writes `"finish_reason":""` into every chunk has finished with the first: whatever cuts it
+    // off then goes unnoticed.
+    let chat = r#"{"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":""}]}"#;
+    assert_eq!(unnamed(&[chat]).1, Complete::Not);
+    let gemini = r#"{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":""}],"promptFeedback":{"blockReason":""}}"#;
+    assert_eq!(unnamed(&[gemini]).1, Complete::Not);
+    let odd = r#"{"choices":[{"index":0,"delta":{},"finish_reason":["stop"]}]}"#;
+    assert_eq!(unnamed(&[chat, odd]).1, Complete::Answer);
+}
+
+#[test]
 fn a_prompt_that_is_blocked_is_an_answer() {
     // Breaks when a refusal that Gemini states without a candidate is taken for a cut: it would be asked again and again.
     let blocked = r#"{"promptFeedback":{"blockReason":"SAFETY"},"usageMetadata":{}}"#;

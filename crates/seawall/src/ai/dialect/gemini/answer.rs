@@ -213,7 +213,8 @@ fn blocked(body: &At<'_>) -> Option<Finish> {
 
 fn finish(word: Option<&str>) -> Finish {
     match word {
-        None => Finish::Unsaid,
+        // Some servers say nothing by an empty word.
+        None | Some("") => Finish::Unsaid,
         Some("STOP") => Finish::Stop,
         Some("MAX_TOKENS") => Finish::Length,
         Some(

@@ -69,7 +69,8 @@ pub(super) fn made_up_id(nth: usize) -> String {
 /// Why it ended.
 pub(super) fn finish(word: Option<&str>) -> Finish {
     match word {
-        None => Finish::Unsaid,
+        // Some servers say nothing by an empty word.
+        None | Some("") => Finish::Unsaid,
         Some("stop") => Finish::Stop,
         Some("length") => Finish::Length,
         Some("tool_calls" | "function_call") => Finish::ToolCalls,
