@@ -12,7 +12,9 @@ use super::Dialect;
 use super::answer::{ChatAnswer, Finish, Usage};
 use super::message::{Message, Part, Role, Thinking};
 use super::tool::ToolCall;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// One piece of an answer that is streamed.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,6 +71,8 @@ pub enum Delta {
     Usage(Usage),
     /// Why it ended. More may follow: usage comes last.
     Finish(Finish),
+    /// A source that the text names, as it came. Those of an answer are the `citations` beside it.
+    Cited(Value),
     /// Members beside all this, as they came: an object.
     Beside(Map<String, Value>),
 }
@@ -90,6 +94,10 @@ pub struct Assembly {
     message: Message,
     /// Where in the message each tool call stands, and whether more of its arguments may come.
     calls: Vec<Seat>,
+    /// The place in `calls` of the newest call of each index: one search for each piece would be quadratic.
+    seats: BTreeMap<usize, usize>,
+    /// Of none before this place may more come.
+    whole: usize,
     part: Open,
     finish: Finish,
     usage: Option<Usage>,
@@ -105,7 +113,6 @@ impl Default for Assembly {
 /// Where a tool call stands.
 #[derive(Clone, Copy, Debug)]
 struct Seat {
-    index: usize,
     part: usize,
     state: Open,
 }
@@ -125,6 +132,8 @@ impl Assembly {
             model: String::new(),
             message: Message::new(Role::Assistant, []),
             calls: Vec::new(),
+            seats: BTreeMap::new(),
+            whole: 0,
             part: Open::No,
             finish: Finish::Unsaid,
             usage: None,
@@ -172,11 +181,20 @@ impl Assembly {
             Delta::Usage(usage) => self.usage = Some(usage),
             Delta::Finish(finish) => {
                 self.end_part();
-                for seat in &mut self.calls {
+                for seat in &mut self.calls[self.whole..] {
                     seat.state = Open::No;
                 }
+                self.whole = self.calls.len();
                 self.finish = finish;
             }
+            Delta::Cited(source) => match self
+                .beside
+                .entry("citations")
+                .or_insert_with(|| Value::Array(Vec::new()))
+            {
+                Value::Array(sources) => sources.push(source),
+                other => *other = Value::Array(vec![source]),
+            },
             Delta::Beside(members) => self.beside.extend(members),
         }
     }
@@ -186,7 +204,8 @@ impl Assembly {
         &self.message
     }
 
-    /// The calls of tools whose arguments may still lack something: never to be obeyed.
+    /// The calls of tools whose arguments lack something, or may: never to be obeyed. Among them those whose arguments are
+    /// no JSON though the answer has ended, as where it came to its greatest length.
     ///
     /// ```
     /// use seawall::ai::{Assembly, Delta};
@@ -196,19 +215,12 @@ impl Assembly {
     /// assert_eq!(assembly.half_tool_calls().count(), 1);
     /// ```
     pub fn half_tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
-        self.calls
-            .iter()
-            .filter(|seat| seat.state == Open::Yes)
-            .filter_map(|seat| self.message.parts.get(seat.part))
-            .filter_map(|part| match part {
-                Part::ToolCall(call) => Some(call),
-                Part::Text(_)
-                | Part::Image(_)
-                | Part::Thinking(_)
-                | Part::Refusal(_)
-                | Part::ToolResult(_)
-                | Part::Other(_) => None,
-            })
+        self.calls.iter().filter_map(|seat| {
+            let Part::ToolCall(call) = self.message.parts.get(seat.part)? else {
+                return None;
+            };
+            (seat.state == Open::Yes || call.parse::<IgnoredAny>().is_err()).then_some(call)
+        })
     }
 
     /// Why the answer ended, if that was told.
@@ -262,8 +274,8 @@ impl Assembly {
 
     fn begin_call(&mut self, index: usize, call: ToolCall) {
         // The pieces of parallel calls come mixed, so that a new one ends none.
+        self.seats.insert(index, self.calls.len());
         self.calls.push(Seat {
-            index,
             part: self.message.parts.len(),
             state: Open::Yes,
         });
@@ -271,11 +283,10 @@ impl Assembly {
     }
 
     fn argue(&mut self, index: usize, text: &str) {
-        let seated = self.calls.iter().rev().find(|seat| seat.index == index);
-        if seated.is_none() {
+        if !self.seats.contains_key(&index) {
             self.begin_call(index, ToolCall::default());
         }
-        let seat = self.calls.iter().rev().find(|seat| seat.index == index);
+        let seat = self.seats.get(&index).and_then(|place| self.calls.get(*place));
         let part = seat.and_then(|seat| self.message.parts.get_mut(seat.part));
         if let Some(Part::ToolCall(call)) = part {
             call.arguments.push_str(text);
@@ -285,7 +296,8 @@ impl Assembly {
     fn end_part(&mut self) {
         self.part = Open::No;
         let last = self.message.parts.len().saturating_sub(1);
-        for seat in self.calls.iter_mut().filter(|seat| seat.part == last) {
+        // Seats stand in the order of their parts.
+        if let Some(seat) = self.calls.last_mut().filter(|seat| seat.part == last) {
             seat.state = Open::No;
         }
     }

@@ -76,6 +76,50 @@ fn a_half_call_is_known_as_half() {
 }
 
 #[test]
+fn a_call_that_its_answers_length_cut_is_half() {
+    // Breaks when the end of an answer makes whole what it cut: `{"path":"/` is still no place to delete.
+    let cut = [
+        call(0, "a"),
+        arguments(0, "{}"),
+        call(1, "b"),
+        arguments(1, r#"{"path":"\"#),
+    ];
+    check(
+        cut.into_iter()
+            .chain([Delta::PartEnded, Delta::Finish(Finish::Length)]),
+        expect![[r#"
+            ToolCall(ToolCall { id: "a", name: "f", arguments: "{}", signature: None })
+            ToolCall(ToolCall { id: "b", name: "f", arguments: "{\"path\":\"\\", signature: None })
+            half: ["b"]
+        "#]],
+    );
+}
+
+#[test]
+fn every_piece_costs_the_same_however_many_came_before() {
+    // Breaks when each piece of one call looks through all others: a hundred thousand of them would take an hour.
+    let mut assembly = Assembly::new();
+    for index in 0..100_000 {
+        assembly.push(call(index, "a"));
+        assembly.push(Delta::PartEnded);
+        assembly.push(arguments(index / 2, "1"));
+        assembly.push(Delta::Finish(Finish::ToolCalls));
+    }
+    assert_eq!(assembly.message().parts.len(), 100_000);
+}
+
+#[test]
+fn sources_stand_together_beside_the_answer() {
+    // Breaks when a later source takes the place of those before it.
+    let mut assembly = Assembly::new();
+    for source in ["a", "b"] {
+        assembly.push(Delta::Cited(source.into()));
+    }
+    let answer = assembly.into_answer();
+    assert_eq!(answer.raw, serde_json::json!({ "citations": ["a", "b"] }));
+}
+
+#[test]
 fn what_fits_to_nothing_is_kept() {
     // A server that forgets to begin a call, or seals a thought that it does not show.
     let (dialect, text) = (Dialect::Gemini, "seal".to_owned());

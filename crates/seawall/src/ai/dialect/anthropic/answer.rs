@@ -6,7 +6,7 @@ use crate::ai::message::{Message, Part, Role};
 use crate::ai::read::At;
 use crate::ai::tool::ToolCall;
 use crate::ai::{DecodeError, Dialect};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// A whole answer.
 pub(in crate::ai::dialect) fn decode(raw: Value) -> Result<ChatAnswer, DecodeError> {
@@ -60,7 +60,8 @@ fn arguments(input: &At<'_>) -> String {
 
 pub(super) fn finish(word: Option<&str>) -> Finish {
     match word {
-        None => Finish::Unsaid,
+        // Some servers say nothing by an empty word.
+        None | Some("") => Finish::Unsaid,
         Some("end_turn" | "stop_sequence") => Finish::Stop,
         Some("max_tokens" | "model_context_window_exceeded") => Finish::Length,
         Some("tool_use") => Finish::ToolCalls,
@@ -68,6 +69,20 @@ pub(super) fn finish(word: Option<&str>) -> Finish {
         Some("pause_turn") => Finish::Paused,
         Some(other) => Finish::Other(other.to_owned()),
     }
+}
+
+/// What [`usage`] reads of a member of it; nothing of any other: what is kept of it is small, whatever else is counted.
+pub(super) fn counted(key: &str, value: &Value) -> Option<Value> {
+    let within = match key {
+        "cache_creation_input_tokens" | "cache_read_input_tokens" | "input_tokens" | "output_tokens" => {
+            return value.as_u64().map(Value::from);
+        }
+        "cache_creation" => "ephemeral_1h_input_tokens",
+        "output_tokens_details" => "thinking_tokens",
+        _ => return None,
+    };
+    let count = value.get(within)?.as_u64()?;
+    Some(Value::Object(Map::from_iter([(within.to_owned(), count.into())])))
 }
 
 /// What it took. Anthropic counts what it had from the cache, and what it wrote there, apart from the input.

@@ -1,6 +1,6 @@
 //! Events of a message.
 
-use super::answer::{finish, part, usage};
+use super::answer::{counted, finish, part, usage};
 use crate::ai::answer::Finish;
 use crate::ai::delta::Delta;
 use crate::ai::dialect::stream::{Beside, StreamState};
@@ -18,7 +18,6 @@ pub(in crate::ai::dialect) struct MessageStream {
     /// The counts of its beginning, with those of its end over them.
     usage: Map<String, Value>,
     beside: Beside,
-    citations: Vec<Value>,
 }
 
 /// The block that is being told.
@@ -134,11 +133,7 @@ impl MessageStream {
                     Block::None | Block::Told => return Err(json.is_not("a piece of a tool's input")),
                 }
             }
-            "citations_delta" => {
-                self.citations.push(delta.member("citation").value.clone());
-                let told = Value::Array(self.citations.clone());
-                out.push(Delta::Beside(Map::from_iter([("citations".to_owned(), told)])));
-            }
+            "citations_delta" => out.push(Delta::Cited(delta.member("citation").value.clone())),
             _ => self.beside.tell(delta.value, &["type"], out),
         }
         Ok(())
@@ -172,9 +167,8 @@ impl MessageStream {
 
     fn count(&mut self, counts: &At<'_>, out: &mut Vec<Delta>) {
         for (key, value) in counts.value.as_object().into_iter().flatten() {
-            if !value.is_null() {
-                self.usage.insert(key.clone(), value.clone());
-            }
+            self.usage
+                .extend(counted(key, value).map(|count| (key.clone(), count)));
         }
         let usage_so_far = Value::Object(self.usage.clone());
         if counts.value.is_object()

@@ -7,13 +7,18 @@ use crate::ai::dialect::stream::{Beside, Told};
 use crate::ai::read::At;
 use crate::ai::{DecodeError, Dialect};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// A chat in chunks, as far as it was read.
 #[derive(Clone, Debug, Default)]
 pub(in crate::ai::dialect) struct ChatStream {
     began: Told,
-    /// The calls that began: the server's index and id, by our index.
-    calls: Vec<(u64, String)>,
+    /// How many calls began.
+    calls: usize,
+    /// Our index of the newest call at each of the server's indices, and its id.
+    newest: BTreeMap<u64, (usize, String)>,
+    /// Our index of each older call at an index that a newer one has taken, by the server's index and the id.
+    older: BTreeMap<(u64, String), usize>,
     usage: Option<Usage>,
     beside: Beside,
 }
@@ -89,7 +94,7 @@ impl ChatStream {
         }
         match finish(choice.member("finish_reason").hint()) {
             Finish::Unsaid => {}
-            Finish::Stop if !self.calls.is_empty() => out.push(Delta::Finish(Finish::ToolCalls)),
+            Finish::Stop if self.calls > 0 => out.push(Delta::Finish(Finish::ToolCalls)),
             finish => out.push(Delta::Finish(finish)),
         }
         Ok(())
@@ -100,19 +105,18 @@ impl ChatStream {
         let theirs = piece.member("index").count();
         let id = piece.member("id").text()?.unwrap_or_default();
         let function = piece.member("function");
-        let known = self
-            .calls
-            .iter()
-            .rposition(|(index, known)| *index == theirs && (id.is_empty() || known == id));
-        let index = match known {
+        let index = match self.known(theirs, id) {
             Some(index) => index,
             None => {
-                let index = self.calls.len();
+                let index = self.calls;
+                self.calls += 1;
                 let id = match id {
                     "" => made_up_id(index),
                     id => id.to_owned(),
                 };
-                self.calls.push((theirs, id.clone()));
+                if let Some((index, id)) = self.newest.insert(theirs, (index, id.clone())) {
+                    self.older.insert((theirs, id), index);
+                }
                 out.push(Delta::ToolCall {
                     index,
                     id,
@@ -133,5 +137,14 @@ impl ChatStream {
             });
         }
         Ok(())
+    }
+
+    /// Our index of a call that began, of which this is a piece: of the newest one, where it has no id.
+    fn known(&self, theirs: u64, id: &str) -> Option<usize> {
+        let (index, newest) = self.newest.get(&theirs)?;
+        if id.is_empty() || newest == id {
+            return Some(*index);
+        }
+        self.older.get(&(theirs, id.to_owned())).copied()
     }
 }

@@ -9,6 +9,7 @@ use crate::ai::responses::{ResponseStatus, ResponsesAnswer};
 use crate::ai::tool::ToolCall;
 use crate::ai::{DecodeError, Dialect};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// What stands between two parts of a summary of what the model thought.
 const BETWEEN_SUMMARIES: &str = "\n\n";
@@ -119,8 +120,10 @@ fn usage(usage: &At<'_>) -> Option<Usage> {
 /// A response in events, as far as it was read.
 #[derive(Clone, Debug, Default)]
 pub(in crate::ai::dialect) struct ResponseStream {
-    /// The items that are calls, by our index.
-    calls: Vec<u64>,
+    /// How many calls began.
+    calls: usize,
+    /// Our index of each item that is a call.
+    items: BTreeMap<u64, usize>,
     beside: Beside,
 }
 
@@ -162,7 +165,7 @@ impl ResponseStream {
                 let known = ["id", "object", "model", "output", "usage"];
                 self.beside.tell(response.value, &known, out);
                 out.extend(usage(&response.member("usage")).map(Delta::Usage));
-                out.push(Delta::Finish(finish(&response, !self.calls.is_empty())));
+                out.push(Delta::Finish(finish(&response, self.calls > 0)));
             }
             // Whatever else is told says again in whole what was told in pieces, or how far an item has come.
             _ => {}
@@ -175,19 +178,22 @@ impl ResponseStream {
         if item.member("type").hint() == Some("function_call") {
             let call = call(&item)?;
             out.push(Delta::ToolCall {
-                index: self.calls.len(),
+                index: self.calls,
                 id: call.id,
                 name: call.name,
                 signature: None,
             });
-            self.calls.push(event.member("output_index").count());
+            self.items
+                .entry(event.member("output_index").count())
+                .or_insert(self.calls);
+            self.calls += 1;
         }
         Ok(())
     }
 
     fn argue(&mut self, event: &At<'_>, out: &mut Vec<Delta>) -> Result<(), DecodeError> {
         let place = event.member("output_index");
-        let index = self.calls.iter().position(|item| *item == place.count());
+        let index = self.items.get(&place.count()).copied();
         out.push(Delta::Arguments {
             index: index.ok_or_else(|| place.is_not("the place of a call that began"))?,
             text: event.member("delta").due_text()?.to_owned(),
