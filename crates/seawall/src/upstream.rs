@@ -467,6 +467,12 @@ impl Upstream {
         Arc::ptr_eq(&self.shared.neighbours, &other.shared.neighbours)
     }
 
+    /// The text with its credential blotted out, should a server repeat it.
+    #[cfg(feature = "ai")]
+    pub(crate) fn blotted(&self, text: String) -> String {
+        self.shared.badge.blotted(text)
+    }
+
     /// Whether its calls have a credential that is not their caller's.
     pub(crate) fn has_credential(&self) -> bool {
         match &self.shared.badge {

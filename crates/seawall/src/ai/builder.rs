@@ -267,7 +267,6 @@ fn leg(
             base_path: parts.base_path,
             model: parts.model,
             seller: parts.seller,
-            key: parts.key,
         })
     });
     built.map_err(|error| BuildError::Server { server: label, error })

@@ -12,7 +12,6 @@ use super::error::{Asked, Error};
 use super::many::ChatMany;
 use super::outbound::{Outbound, Unsaid};
 use super::prices::{Prices, Terms};
-use super::server::Key;
 use super::stream::{Broke, ChatStream};
 use super::{
     Assembly, Change, Chat, ChatAnswer, DecodeError, Delivery, Dialect, Embeddings, EmbeddingsAnswer,
@@ -73,7 +72,6 @@ pub(super) struct Leg {
     pub(super) base_path: String,
     pub(super) model: Option<String>,
     pub(super) seller: Option<Dialect>,
-    pub(super) key: Option<Key>,
 }
 
 impl Client {
@@ -377,13 +375,13 @@ impl Shared {
     }
 
     /// What is asked of this server, for errors.
-    pub(super) fn asked<'a>(&self, leg: &'a Leg, model: &'a str) -> Asked<'a> {
+    pub(super) fn asked<'a>(&'a self, leg: &'a Leg, model: &'a str) -> Asked<'a> {
         let unix_ms = u64::try_from(self.clock.wall().unix_ms).unwrap_or(0);
         let since = std::time::Duration::from_millis(unix_ms);
         Asked {
             upstream: leg.upstream.name(),
             model: leg.model.as_deref().unwrap_or(model),
-            key: leg.key.as_ref(),
+            legs: &self.legs,
             now: SystemTime::UNIX_EPOCH
                 .checked_add(since)
                 .unwrap_or(SystemTime::UNIX_EPOCH),

@@ -15,7 +15,7 @@ pub use kind::{ErrorKind, LimitedBy};
 use super::Dialect;
 use super::answered::Way;
 use super::answered::request_id;
-use super::server::Key;
+use super::client::Leg;
 use super::stream::Broke;
 use super::{Assembly, DecodeError, EncodeError, EventError, ProviderError};
 use crate::upstream::{Answer, AttemptNote, CallError, StreamError};
@@ -98,7 +98,8 @@ pub(super) struct Asked<'a> {
     /// The server that was asked last.
     pub(super) upstream: &'a str,
     pub(super) model: &'a str,
-    pub(super) key: Option<&'a Key>,
+    /// All that it might have gone to: what is told last may be what an earlier one said.
+    pub(super) legs: &'a [Leg],
     /// The date of the end.
     pub(super) now: SystemTime,
 }
@@ -106,35 +107,44 @@ pub(super) struct Asked<'a> {
 impl Asked<'_> {
     /// What the provider says in an error, without the key.
     fn provider(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ProviderError {
-        self.without_key(ProviderError::read(status, request_id(headers).as_deref(), body))
+        self.without_keys(ProviderError::read(status, request_id(headers).as_deref(), body))
     }
 
-    fn without_key(&self, mut said: ProviderError) -> ProviderError {
-        for text in [&mut said.code, &mut said.kind, &mut said.message, &mut said.param] {
-            *text = text.take().map(|text| self.blotted(&text));
+    fn without_keys(&self, mut said: ProviderError) -> ProviderError {
+        for text in [
+            &mut said.code,
+            &mut said.kind,
+            &mut said.message,
+            &mut said.param,
+            &mut said.request_id,
+        ] {
+            *text = text.take().map(|text| self.blotted(text));
         }
         said
     }
 
-    fn blotted(&self, text: &str) -> String {
-        match self.key {
-            Some(key) => key.blotted(text),
-            None => text.to_owned(),
-        }
+    fn blotted(&self, text: String) -> String {
+        let upstreams = self.legs.iter().map(|leg| &leg.upstream);
+        upstreams.fold(text, |text, upstream| upstream.blotted(text))
+    }
+
+    fn request_id(&self, headers: &HeaderMap) -> Option<String> {
+        request_id(headers).map(|id| self.blotted(id))
     }
 }
 
 impl Error {
     /// A call that ended without an answer.
-    pub(super) fn of_call(call: Box<CallError>, asked: &Asked<'_>) -> Self {
+    pub(super) fn of_call(mut call: Box<CallError>, asked: &Asked<'_>) -> Self {
+        call.detail = call.detail.map(|detail| asked.blotted(detail));
         let answer = call.answer.as_deref();
         let provider =
             answer.map(|answer| asked.provider(answer.status.as_u16(), &answer.headers, &answer.body));
         Self(Box::new(Inner {
             kind: ErrorKind::of(&call, asked.now),
-            request_id: answer.and_then(|answer| request_id(&answer.headers)),
+            request_id: answer.and_then(|answer| asked.request_id(&answer.headers)),
             provider: provider.filter(|said| said.message.is_some() || said.code.is_some()),
-            detail: call.detail.as_deref().map(|detail| asked.blotted(detail)),
+            detail: call.detail.clone(),
             attempts: call.attempts.to_vec(),
             usage: call.usage,
             retry_after: call.retry_after,
@@ -163,7 +173,7 @@ impl Error {
     /// A stream that broke off after its first content.
     pub(super) fn of_stream(broke: Broke, way: &Way, received: &Assembly, asked: &Asked<'_>) -> Self {
         let inner = Inner {
-            request_id: way.request_id.clone(),
+            request_id: way.request_id.clone().map(|id| asked.blotted(id)),
             received: Some(received.clone()),
             attempts: way.attempts.clone(),
             ..Inner::new(ErrorKind::Connection, asked)
@@ -185,8 +195,8 @@ impl Error {
                         (Cause::Malformed, false) => ErrorKind::Undecodable,
                         (cause, _) => ErrorKind::of_cause(cause, said.status),
                     }),
-                    provider: has_said.then(|| asked.without_key(said)),
-                    detail: Some(asked.blotted(&error.detail)),
+                    provider: has_said.then(|| asked.without_keys(said)),
+                    detail: Some(error.detail.clone()),
                     usage: error.usage,
                     retry_after: error.retry_after,
                     source: Source::Stream(error),
@@ -195,7 +205,7 @@ impl Error {
             }
             Broke::Event(EventError::Provider(said), usage) => Inner {
                 kind: broken(ErrorKind::Server { status: said.status }),
-                provider: Some(asked.without_key(*said)),
+                provider: Some(asked.without_keys(*said)),
                 usage,
                 ..inner
             },
@@ -212,7 +222,7 @@ impl Error {
     /// An answer that came whole and is none.
     pub(super) fn undecodable(error: DecodeError, answer: &Answer, asked: &Asked<'_>) -> Self {
         Self(Box::new(Inner {
-            request_id: request_id(&answer.headers),
+            request_id: asked.request_id(&answer.headers),
             detail: Some(error.to_string()),
             attempts: answer.attempts.to_vec(),
             usage: answer.usage,

@@ -88,15 +88,6 @@ impl Key {
         let secret = secret.map_err(|_| KeyError::Unsendable)?;
         Ok((header, secret))
     }
-
-    /// The text with the key blotted out, wherever it stands in it.
-    pub(super) fn blotted(&self, text: &str) -> String {
-        // A short one would take words out of sentences, and is no key that anybody gives out.
-        match self.0.len() {
-            0..8 => text.to_owned(),
-            _ => text.replace(&self.0, "***"),
-        }
-    }
 }
 
 impl fmt::Debug for Key {
@@ -119,7 +110,6 @@ impl fmt::Debug for Key {
 /// assert_eq!(client.upstreams().count(), 2);
 /// # Ok::<(), seawall::ai::BuildError>(())
 /// ```
-#[derive(Debug)]
 #[must_use]
 pub struct Server {
     url: String,
@@ -131,6 +121,20 @@ pub struct Server {
     policy: Option<Policy>,
     /// Whose prices hold, where that was said and not only inferred.
     seller: Option<Dialect>,
+}
+
+impl fmt::Debug for Server {
+    /// Of its address the host alone: whoever puts a key into an address is told so when the client is built.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let url = self.url.parse::<Uri>().ok();
+        f.debug_struct("Server")
+            .field("host", &url.as_ref().and_then(Uri::host))
+            .field("name", &self.name)
+            .field("dialect", &self.dialect)
+            .field("access", &self.access)
+            .field("model", &self.model)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What lets a client in.
@@ -150,8 +154,6 @@ pub(super) struct Parts {
     pub(super) base_path: String,
     pub(super) model: Option<String>,
     pub(super) seller: Option<Dialect>,
-    /// What must not be printed, should the server repeat it.
-    pub(super) key: Option<Key>,
 }
 
 impl Server {
@@ -283,17 +285,13 @@ impl Server {
         if let Some(name) = self.name {
             builder = builder.name(name);
         }
-        let key = match self.access {
-            Access::Open => None,
+        builder = match self.access {
+            Access::Open => builder,
             Access::Missing(error) => return Err(error.into()),
-            Access::Credential(header, credential) => {
-                builder = builder.credential(header, credential);
-                None
-            }
+            Access::Credential(header, credential) => builder.credential(header, credential),
             Access::Key(key) => {
                 let (header, secret) = key.sent_to(provider, dialect)?;
-                builder = builder.credential(header, secret);
-                Some(key)
+                builder.credential(header, secret)
             }
         };
         Ok(Parts {
@@ -303,7 +301,6 @@ impl Server {
             base_path: url.path().to_owned(),
             model: self.model,
             seller: self.seller,
-            key,
         })
     }
 }

@@ -43,6 +43,9 @@ const HOP_HEADERS: [&str; 6] = [
 #[derive(Clone)]
 pub struct Secret(HeaderValue);
 
+/// What is shorter is not looked for in texts.
+const SECRET_BYTES_MIN: usize = 8;
+
 impl Secret {
     /// The whole value of a header.
     ///
@@ -81,6 +84,19 @@ impl Secret {
     /// The value as a header, marked as sensitive: the one way in which a secret leaves.
     pub fn to_value(&self) -> HeaderValue {
         self.0.clone()
+    }
+
+    /// The text with this secret blotted out, wherever it stands in it: the whole value, or what follows its scheme.
+    pub(crate) fn blotted(&self, text: String) -> String {
+        let Ok(value) = std::str::from_utf8(self.0.as_bytes()) else {
+            return text;
+        };
+        let bare = value.split_once(' ').map_or(value, |(_, token)| token.trim());
+        // A short one would take words out of sentences, and is no key that anybody gives out.
+        if bare.len() < SECRET_BYTES_MIN || !text.contains(bare) {
+            return text;
+        }
+        text.replace(bare, "***")
     }
 }
 

@@ -96,6 +96,20 @@ impl Credential {
     }
 }
 
+impl Badge {
+    /// The text with what it holds blotted out, should a server repeat it.
+    pub(super) fn blotted(&self, text: String) -> String {
+        match self {
+            Self::Lasting(None) => text,
+            Self::Lasting(Some((_, secret))) => secret.blotted(text),
+            Self::Ending(_, refresher) => {
+                let secrets = refresher.secrets();
+                secrets.iter().fold(text, |text, secret| secret.blotted(text))
+            }
+        }
+    }
+}
+
 impl From<Secret> for Credential {
     fn from(secret: Secret) -> Self {
         Self(Kind::Lasting(secret))

@@ -443,6 +443,8 @@ impl Tail {
 
     fn error(&self, report: &Report, closed: Closed, facts: OwnedBodyFacts, detail: String) -> StreamError {
         let now = self.shared.hub.clock().now();
+        // A server that fails may repeat what let its caller in.
+        let blotted = |said: Option<String>| said.map(|said| self.shared.badge.blotted(said));
         let cause = match report.outcome {
             Outcome::Failed { cause, .. } => cause,
             Outcome::Answer | Outcome::Refused(_) | Outcome::Throttled { .. } | Outcome::Denied { .. } => {
@@ -452,10 +454,10 @@ impl Tail {
         StreamError {
             reason: closed.reason,
             cause,
-            detail,
-            code: facts.code,
-            kind: facts.kind,
-            message: facts.message,
+            detail: self.shared.badge.blotted(detail),
+            code: blotted(facts.code),
+            kind: blotted(facts.kind),
+            message: blotted(facts.message),
             received_bytes: self.received_bytes,
             received_events: self.watch.as_ref().map_or(0, Watch::events),
             usage: self.usage(),

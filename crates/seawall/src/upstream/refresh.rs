@@ -57,6 +57,8 @@ struct Shared(Mutex<State>);
 
 struct State {
     newest: Option<Version>,
+    /// The one before it, which a server that denied it may still repeat.
+    replaced: Option<Secret>,
     /// When the newest version was made; nothing for one that came with the upstream.
     made: Option<Instant>,
     flights: u64,
@@ -79,6 +81,7 @@ impl Refresher {
     pub(super) fn new(ask: Ask, first: Option<Secret>, clock: Arc<dyn Clock>) -> Self {
         let state = State {
             newest: first.map(|secret| Version { number: 1, secret }),
+            replaced: None,
             made: None,
             flights: 0,
             flight: None,
@@ -99,6 +102,13 @@ impl Refresher {
             .newest
             .as_ref()
             .map_or(0, |newest| newest.number)
+    }
+
+    /// What it holds: the newest version, and the one before it.
+    pub(super) fn secrets(&self) -> Vec<Secret> {
+        let state = self.shared.lock();
+        let newest = state.newest.iter().map(|newest| newest.secret.clone());
+        newest.chain(state.replaced.clone()).collect()
     }
 
     /// The newest version, waited for until `by` where there is none yet. The error says why there is none.
@@ -286,7 +296,8 @@ impl State {
             Some(newest) => newest.number.saturating_add(1),
             None => 1,
         };
-        self.newest = Some(Version { number, secret });
+        let replaced = self.newest.replace(Version { number, secret });
+        self.replaced = replaced.map(|version| version.secret);
         self.made = Some(now);
     }
 
