@@ -8,6 +8,7 @@ mod cancel;
 mod cases;
 mod dialects;
 mod ends;
+mod hostile5;
 mod limits;
 mod mocked;
 mod mocked_tls;

@@ -8,7 +8,7 @@ use crate::chance::entropy;
 use crate::clock::{Clock, TokioClock};
 use crate::http::{Transport, TransportError};
 use crate::route::{Route, RouteError};
-use crate::upstream::{Credential, UpstreamBuilder};
+use crate::upstream::{ANSWER_BYTES_MAX_DEFAULT, Credential, UpstreamBuilder};
 use http::HeaderName;
 use seawall_core::policy::{Policy, Preset};
 use seawall_core::time::Duration;
@@ -28,6 +28,7 @@ pub struct ClientBuilder {
     seed: Option<u64>,
     recording: Recording,
     prices: Prices,
+    answer_bytes_max: usize,
 }
 
 #[derive(Debug)]
@@ -68,6 +69,7 @@ impl ClientBuilder {
             seed: None,
             recording: Recording::Off,
             prices: Prices::builtin(),
+            answer_bytes_max: ANSWER_BYTES_MAX_DEFAULT,
         }
     }
 
@@ -188,6 +190,13 @@ impl ClientBuilder {
         self
     }
 
+    /// Longest answer that is read, and the most that is kept of a stream; [`ANSWER_BYTES_MAX_DEFAULT`] unless it is given. A
+    /// longer answer is a failed attempt, a longer stream breaks off with what was received.
+    pub const fn answer_bytes_max(mut self, bytes: usize) -> Self {
+        self.answer_bytes_max = bytes;
+        self
+    }
+
     /// The client. Nothing is connected before its first call.
     ///
     /// # Errors
@@ -205,6 +214,7 @@ impl ClientBuilder {
         };
         let first = leg(self.first, self.policy, |builder| {
             let builder = builder.clock(Arc::clone(&clock)).seed(seed);
+            let builder = builder.answer_bytes_max(self.answer_bytes_max);
             builder.recording(self.recording).transport(transport.clone())
         })?;
         let mut legs = vec![first];
@@ -217,6 +227,7 @@ impl ClientBuilder {
                 },
                 // In one engine with the first: a call may move between them.
                 Fallback::Server(server) => leg(*server, self.policy, |builder| {
+                    let builder = builder.answer_bytes_max(self.answer_bytes_max);
                     builder.beside(&first.upstream).transport(transport.clone())
                 })?,
             };

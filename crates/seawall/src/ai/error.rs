@@ -209,6 +209,12 @@ impl Error {
                 usage,
                 ..inner
             },
+            Broke::NoAnswer(usage) => Inner {
+                kind: broken(ErrorKind::Undecodable),
+                detail: Some("the stream ended, and no answer of the server's dialect was in it".to_owned()),
+                usage,
+                ..inner
+            },
             Broke::Event(EventError::Undecodable(error), usage) => Inner {
                 kind: broken(ErrorKind::Undecodable),
                 detail: Some(error.to_string()),
@@ -221,9 +227,17 @@ impl Error {
 
     /// An answer that came whole and is none.
     pub(super) fn undecodable(error: DecodeError, answer: &Answer, asked: &Asked<'_>) -> Self {
+        let status = answer.status;
+        let detail = match (status.is_redirection(), answer.body.is_empty()) {
+            (true, _) => {
+                format!("status {status} sends it elsewhere, which is not followed; mend the base URL")
+            }
+            (false, true) => format!("status {status} came without a body"),
+            (false, false) => error.to_string(),
+        };
         Self(Box::new(Inner {
             request_id: asked.request_id(&answer.headers),
-            detail: Some(error.to_string()),
+            detail: Some(detail),
             attempts: answer.attempts.to_vec(),
             usage: answer.usage,
             source: Source::Decode(error),

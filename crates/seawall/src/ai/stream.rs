@@ -8,7 +8,7 @@
 use super::answered::{Answered, Way};
 use super::client::Shared;
 use super::error::Error;
-use super::{Assembly, ChatAnswer, Delta, EventError, Part, ResponsesAnswer, StreamDecoder};
+use super::{Assembly, ChatAnswer, Delta, EventError, Finish, Part, ResponsesAnswer, StreamDecoder};
 use crate::upstream::{AttemptNote, Opened, StreamError};
 use futures_core::Stream;
 use seawall_core::outcome::Usage;
@@ -18,6 +18,9 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+
+/// About what a part takes up, whatever is in it.
+const PART_BYTES: usize = size_of::<Part>();
 
 /// The answer to a chat, piece by piece; see [`Client::stream`](super::Client::stream).
 ///
@@ -44,6 +47,8 @@ pub struct ChatStream {
     decoder: StreamDecoder,
     ahead: VecDeque<Delta>,
     assembly: Assembly,
+    /// About how many bytes the assembly holds: a peer that never ends must not fill the machine.
+    kept: usize,
     way: Way,
     shared: Arc<Shared>,
     leg: usize,
@@ -62,6 +67,7 @@ impl ChatStream {
             decoder,
             ahead: VecDeque::new(),
             assembly: Assembly::new(),
+            kept: 0,
             way,
             shared,
             leg,
@@ -80,6 +86,7 @@ impl ChatStream {
             decoder,
             ahead: pieces(answer),
             assembly: Assembly::new(),
+            kept: 0,
             way,
             shared,
             leg,
@@ -144,18 +151,32 @@ impl ChatStream {
             let broken = match ready!(opened.poll_event(context)) {
                 Some(Ok(event)) => match self.decoder.event(&event.name, event.data.as_bytes()) {
                     Ok(deltas) => {
-                        self.ahead.extend(deltas);
-                        continue;
+                        let kept = deltas.iter().map(|delta| kept_of(delta, event.data.len()));
+                        self.kept = self.kept.saturating_add(kept.sum());
+                        if self.kept <= opened.bytes_max() {
+                            self.ahead.extend(deltas);
+                            continue;
+                        }
+                        Some(Broke::Stream(opened.is_too_long()))
                     }
                     Err(error) => Some(Broke::Event(error, opened.usage())),
                 },
                 Some(Err(error)) => Some(Broke::Stream(error)),
-                None => None,
+                // Complete as the events of some dialect are, and perhaps not of this one.
+                None => {
+                    let usage = opened.usage();
+                    (!self.has_answer()).then_some(Broke::NoAnswer(usage))
+                }
             };
             // Its connection goes with it: whatever still came would be read by nobody.
             self.opened = None;
             return Poll::Ready(broken.map(|broke| Err(self.broken(broke))));
         }
+    }
+
+    /// Whether anything of it was an answer in this dialect. Its end was told by what comes from the server.
+    fn has_answer(&self) -> bool {
+        !self.assembly.message().parts.is_empty() || self.assembly.finish() != &Finish::Unsaid
     }
 
     fn broken(&mut self, broke: Broke) -> Error {
@@ -168,12 +189,31 @@ impl ChatStream {
     }
 }
 
+/// About how much longer an assembly is with this piece, of an event of so many bytes.
+fn kept_of(delta: &Delta, event_bytes: usize) -> usize {
+    let content = match delta {
+        Delta::Text(text)
+        | Delta::Refusal(text)
+        | Delta::Thinking { text, .. }
+        | Delta::Signature { text, .. }
+        | Delta::Arguments { text, .. } => text.len(),
+        Delta::ToolCall { .. } | Delta::Part(_) | Delta::Cited(_) | Delta::Beside(_) => event_bytes,
+        Delta::PartEnded | Delta::Finish(_) => 0,
+        // One takes the place of another.
+        Delta::Began { .. } | Delta::Usage(_) => return 0,
+    };
+    // Any of them may begin a part, or make the next one begin one.
+    content.saturating_add(PART_BYTES)
+}
+
 /// What broke a stream.
 pub(super) enum Broke {
     /// Its connection, its end, or the provider's word.
     Stream(Box<StreamError>),
     /// An event that is none of its dialect; and what had been used by then.
     Event(EventError, Usage),
+    /// It came to an end, and was no answer of its dialect; and what was used.
+    NoAnswer(Usage),
 }
 
 impl From<ResponsesAnswer> for ChatAnswer {

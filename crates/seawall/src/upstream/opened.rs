@@ -234,7 +234,7 @@ impl Opened {
         while let Some(chunk) = self.chunk().await.transpose()? {
             bytes += chunk.len();
             if bytes > bytes_max {
-                return Err(self.tail.is_too_long(bytes_max));
+                return Err(self.is_too_long());
             }
             chunks.push(chunk);
         }
@@ -242,6 +242,16 @@ impl Opened {
             0 | 1 => Ok(chunks.pop().unwrap_or_default()),
             _ => Ok(chunks.concat().into()),
         }
+    }
+
+    /// The longest answer whose reader may keep it.
+    pub(crate) fn bytes_max(&self) -> usize {
+        self.tail.shared.answer_bytes_max
+    }
+
+    /// Its reader keeps it, and may keep no more. Nothing more comes.
+    pub(crate) fn is_too_long(&mut self) -> Box<StreamError> {
+        self.tail.is_too_long(self.bytes_max())
     }
 
     /// How the answer is to be read.
