@@ -112,8 +112,9 @@ impl<T> Answered<T> {
         &self.way.waited
     }
 
-    /// What was asked for and left out, because the server's dialect has no words for it; nothing unless
-    /// [`Chat::unsupported`](super::Chat::unsupported) allows that.
+    /// What the server's dialect could not say as it was asked for: what it must have and was not given, what stands at
+    /// another place, and what was left out. Of settings only what [`Chat::unsupported`](super::Chat::unsupported) allows
+    /// is left out; marks that mean nothing there (another provider's thoughts, an image's detail) always are.
     pub fn changes(&self) -> &[Change] {
         &self.way.changes
     }
