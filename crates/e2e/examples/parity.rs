@@ -9,6 +9,10 @@
     unreachable_pub,
     reason = "the examples are written as in a module of whoever copies them"
 )]
+#![expect(
+    clippy::print_stdout,
+    reason = "this is a program for people, and so are they"
+)]
 
 #[path = "../../../examples/parity/at_once.rs"]
 pub(crate) mod at_once;
@@ -53,6 +57,7 @@ pub(crate) mod throttled;
 #[path = "../../../examples/parity/window.rs"]
 pub(crate) mod window;
 
+use seawall::clock::{Clock as _, TokioClock};
 use seawall::crank::CrankedClock;
 use seawall::{Duration, Gate, Policy, Upstream};
 use seawall_lab::file::MockFile;
@@ -82,7 +87,7 @@ pub const ROWS: [(&str, &str, &str); 20] = [
     ("many", CHAT, "2x 200, 400, 200"),
     ("breaker", MODELS, "503 delay=150ms"),
     ("inside", MODELS, "503 retry-after-ms=5 delay=150ms"),
-    ("closed", CHAT, "hang"),
+    ("closed", CHAT, "hang, stream events=50 gap=20ms"),
     ("jitter", MODELS, "503"),
     ("payments", "POST /v1/payments", "apply then reset, 200"),
     ("budget", MODELS, "503 retry-after-ms=5"),
@@ -213,8 +218,10 @@ async fn of_clients(name: &str, url: &str) -> Shown {
             format!("{answered} of {}", results.len())
         }
         "closed" => {
-            let patience = tokio::time::sleep(std::time::Duration::from_millis(20));
-            shown(closed::run(client, patience).await)
+            let clock = TokioClock::new();
+            let patience = clock.sleep_until(clock.now().after(Duration::from_millis(20)));
+            let left = closed::run(client.clone(), patience).await;
+            format!("{left:?}, {:?}", closed::first_words(client).await)
         }
         "cheapest" => {
             let prompt = "Summarize: the tide comes in twice a day.";
@@ -223,6 +230,7 @@ async fn of_clients(name: &str, url: &str) -> Shown {
         }
         "at_once" => {
             let client = at_once::client(url)?.build()?;
+            at_once::run(&client, "Why?").await?;
             let results = at_once::complete(&client, &["Why?"; 20]).await;
             format!(
                 "{} answers",

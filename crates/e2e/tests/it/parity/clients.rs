@@ -182,11 +182,12 @@ async fn five_run_at_once_and_those_that_wait_go_in_their_order() {
     let scene = Scene::new(&format!("{CHAT} = 200 delay=1s")).await;
     let client = scene.client(at_once::client(&scene.mock.url()).unwrap());
     let ended = Mutex::new(Vec::new());
-    let task = async |place: usize| {
-        at_once::run(&client, "Why?").await.unwrap();
-        ended.lock().unwrap().push(place / 5);
+    let (shared, ends) = (&client, &ended);
+    let task = |place: usize| async move {
+        at_once::run(shared, "Why?").await.unwrap();
+        ends.lock().unwrap().push(place / 5);
     };
-    scene.play_many(&client, 20, |place| task(place)).await;
+    scene.play_many(&client, 20, task).await;
     assert_eq!((at_once_max(&scene), scene.stage.clock_secs()), (5, 4));
     let ended = ended.into_inner().unwrap();
     assert!(ended.is_sorted(), "{ended:?}");

@@ -124,12 +124,12 @@ async fn each_jitter_keeps_its_own_bounds_and_draws_apart() {
             let url = scene.models();
             let waits = scene.play(&gate, jitter::run(&url, &gate)).await;
             assert_eq!(waits.len(), 8);
-            for (n, wait) in waits.iter().enumerate() {
+            for (n, wait) in (0_u32..).zip(&waits) {
                 let (ms, ceiling) = (wait.as_millis(), secs(30).min(500 << n));
                 let (floor, top) = match kind {
                     Jitter::Full => (50, ceiling),
                     Jitter::Equal => (ceiling / 2, ceiling),
-                    _ => (500, secs(30).min(500 * 3_u64.pow(n as u32 + 1))),
+                    _ => (500, secs(30).min(500 * 3_u64.pow(n + 1))),
                 };
                 assert!(floor <= ms && ms <= top, "{kind:?}: {waits:?}");
             }
