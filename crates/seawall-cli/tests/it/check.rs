@@ -63,7 +63,7 @@ fn a_right_file_says_what_is_in_it_and_what_is_not_enforced() {
             "seawall.toml is right: 1 upstream\n  main  https://api.example.com/v1  inferred  no key\n";
         assert!(told.starts_with(first), "{told}");
         for line in [
-            "warning: seawall.toml:4:1: `upstream.quota` is read, and not enforced yet: each command calls one upstream\n",
+            "warning: seawall.toml:4:1: `upstream.quota` is read, and not enforced yet: each command calls one upstream; the library's routes obey it\n",
             "warning: seawall.toml:5:2: [serve] is read, and not enforced yet: nothing serves\n",
             "warning: seawall.toml:8:1: `batch.ordered` is read, and not enforced yet: `seawall batch` cannot do this\n",
         ] {
