@@ -1,8 +1,8 @@
 //! What one call costs on one thread: answered, failed, and failed once and then answered.
 
 use crate::calls;
-use crate::ours::{Core, Jumping, Live, lenient, policy};
 use crate::layer;
+use crate::ours::{Core, Jumping, Live, lenient, policy};
 use crate::peers::{breakers, layered, resilience, retries};
 use crate::rounds::{self, Measured, Subject};
 use seawall_core::time::Duration;

@@ -60,7 +60,7 @@ pub const USUAL: Settings = Settings {
     attempt: Duration::from_secs(2),
     deadline: Duration::from_secs(5),
     at_once: 64,
-    open_for: Duration::from_millis(500),
+    open_for: Duration::from_secs(1),
 };
 
 /// How a call ended for its caller.

@@ -212,7 +212,7 @@ pub const CHECKS: &[Check] = &[
             Series {
                 calls: 120,
                 apart: ms(10),
-                later: ms(700),
+                later: ms(1_500),
                 at_once: 40,
                 script: Some("200 delay=300ms"),
             },
