@@ -97,7 +97,7 @@ impl Candidate {
         self
     }
 
-    /// What it costs, for [`Order::Cheapest`] and [`RouteBuilder::max_price`].
+    /// What it costs, for [`Order::Cheapest`] and a file's `max_price`.
     pub const fn price(mut self, price: Price) -> Self {
         self.price = Some(price);
         self
