@@ -339,6 +339,11 @@ fn is_version(segment: &str) -> bool {
     bytes.next() == Some(b'v') && bytes.next().is_some_and(|byte| byte.is_ascii_digit())
 }
 
+/// Whether what follows a slash leads elsewhere, and names nothing.
+fn is_a_step(rest: &str) -> bool {
+    matches!(rest.split('/').next(), Some("." | ".."))
+}
+
 /// `models/NAME`, with what would end a path percent-encoded; tuned models and Vertex's have a folder of their own.
 fn gemini_model(model: &str) -> String {
     let folders = [
@@ -354,9 +359,10 @@ fn gemini_model(model: &str) -> String {
     } else {
         "models/".to_owned()
     };
-    for byte in model.bytes() {
+    for (place, byte) in model.bytes().enumerate() {
         match byte {
-            b'/' if has_folder => path.push('/'),
+            // Out of its folder leads no name.
+            b'/' if has_folder && !is_a_step(&model[place + 1..]) => path.push('/'),
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b':' | b'@' => {
                 path.push(char::from(byte));
             }

@@ -105,6 +105,14 @@ fn paths_are_those_of_the_providers_own_libraries() {
         (
             Dialect::Gemini,
             "",
+            Operation::Embeddings {
+                model: "tunedModels/../../files/..",
+            },
+            "/v1beta/tunedModels%2F..%2F../files%2F..:batchEmbedContents",
+        ),
+        (
+            Dialect::Gemini,
+            "",
             Operation::Embeddings { model: "a/../b?c" },
             "/v1beta/models/a%2F..%2Fb%3Fc:batchEmbedContents",
         ),
