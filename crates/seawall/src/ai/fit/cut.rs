@@ -98,10 +98,12 @@ impl<'m> Scissors<'m> {
         let mut budget = tokens_max.checked_sub(self.tokenizer.tokens(self.mark))?;
         while budget > 0 {
             let place = whole_letters(text, self.tokenizer.prefix(text, budget));
-            let start = text[..place].trim_end();
-            if start.is_empty() {
-                return None;
-            }
+            let start = match (text[..place].trim_end(), &text[..place]) {
+                (_, "") => return None,
+                // A text that begins with more white space than there is room for is no reason to refuse it.
+                ("", blank) => blank,
+                (start, _) => start,
+            };
             let text = format!("{start}{}", self.mark);
             let tokens = self.tokenizer.tokens(&text);
             if tokens <= tokens_max {

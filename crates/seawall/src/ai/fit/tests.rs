@@ -229,6 +229,18 @@ fn what_must_stay_is_cut_with_a_mark_or_refused_with_a_number() {
 }
 
 #[test]
+fn white_space_that_has_no_room_is_cut_as_well() {
+    // Broken if a text that begins with more blanks than there is room for were refused, where cutting is allowed.
+    for blank in [" ", "\n", "\r\n", "\u{3000}"] {
+        let text = format!("{}after", blank.repeat(20_000));
+        let fit = Fit::with_window("gpt-4o", 100).max_tokens(0).reserve(0);
+        let cut = fit.strategy(Strategy::cut()).text(&text).unwrap();
+        assert!(cut.text.ends_with(DEFAULT_MARK) && cut.cut_bytes > 0, "{blank:?}");
+        assert!(cut.tokens <= 100, "{blank:?}: {}", cut.tokens);
+    }
+}
+
+#[test]
 fn the_oldest_turn_that_is_kept_may_be_cut() {
     // Broken if a turn of one long text went whole where its start has room, or if a start of two words were kept.
     let script = "u first; a word*100; u two; a 2; u three";
