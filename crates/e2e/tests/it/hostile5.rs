@@ -1,6 +1,6 @@
-//! What peers and callers do that nobody should, against the library over real sockets.
+//! What peers do that nobody should, against the library over real sockets.
 
+mod many;
 mod peer;
-
 mod secrets;
 mod streams;

@@ -9,6 +9,9 @@ use seawall_core::facts::Broke;
 use std::error::Error;
 use std::io;
 
+/// What stands for a secret.
+const BLOT: &str = "***";
+
 impl Classify for ::reqwest::Error {
     fn classify(&self) -> Failure {
         if self.is_builder() {
@@ -40,6 +43,27 @@ impl Classify for ::reqwest_middleware::Error {
             Self::Middleware(_) => Failure::permanent(),
         }
     }
+}
+
+/// The same error, whose address shows no secret: reqwest prints it, with its password and with the key that some APIs take
+/// in the query.
+pub(super) fn without_secrets(mut error: ::reqwest::Error) -> ::reqwest::Error {
+    let Some(url) = error.url_mut() else {
+        return error;
+    };
+    if url.password().is_some() {
+        // Where there is one it can be set.
+        let _set = url.set_password(Some(BLOT));
+    }
+    if url.query().is_some() {
+        let names: Vec<_> = url.query_pairs().map(|(name, _)| name.into_owned()).collect();
+        let mut query = url.query_pairs_mut();
+        query.clear();
+        for name in names {
+            query.append_pair(&name, BLOT);
+        }
+    }
+    error
 }
 
 /// What kept a connection from being made. Nothing was sent, whatever it was.

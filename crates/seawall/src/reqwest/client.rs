@@ -1,5 +1,6 @@
 //! The client: whose gate a request goes through, and how its call ends.
 
+use super::broken::without_secrets;
 use super::builder::RequestBuilder;
 use super::hold::{Hold, Sender};
 use crate::body::RequestBody;
@@ -196,7 +197,8 @@ impl Client {
     }
 
     pub(super) async fn execute_as(&self, request: Request, per_call: PerCall) -> Result<Response, Error> {
-        self.gating.calling(self.sender.clone(), request, per_call).await
+        let ended = self.gating.calling(self.sender.clone(), request, per_call).await;
+        ended.map_err(|error| error.map(without_secrets))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The same in a chain of reqwest-middleware.
 
+use super::broken::without_secrets;
 use super::client::Gating;
 use crate::clock::Clock;
 use crate::tower::{Answers, Ended, HttpAnswers, PerCall};
@@ -67,7 +68,12 @@ impl ::reqwest_middleware::Middleware for Middleware {
                 extensions: extensions.clone(),
             };
             let reply = self.gating.calling(rest, request, per_call).await;
-            let reply = reply.map_err(Error::middleware)?;
+            let reply = reply.map_err(|error| {
+                Error::middleware(error.map(|last| match last {
+                    Error::Reqwest(last) => Error::Reqwest(without_secrets(last)),
+                    Error::Middleware(_) => last,
+                }))
+            })?;
             *extensions = reply.extensions;
             Ok(reply.response)
         })

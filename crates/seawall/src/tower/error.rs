@@ -55,6 +55,20 @@ impl<E> Error<E> {
         }
     }
 
+    /// The same end, with another error of the service's in it.
+    #[cfg(feature = "reqwest")]
+    pub(crate) fn map<F>(self, map: impl FnOnce(E) -> F) -> Error<F> {
+        match self {
+            Self::Unready(error) => Error::Unready(map(error)),
+            Self::Failed { last, ended } => Error::Failed {
+                last: map(last),
+                ended,
+            },
+            Self::TimedOut(ended) => Error::TimedOut(ended),
+            Self::Refused(ended) => Error::Refused(ended),
+        }
+    }
+
     /// Why and how the call ended; nothing where it had not begun.
     pub const fn ended(&self) -> Option<&Ended> {
         match self {

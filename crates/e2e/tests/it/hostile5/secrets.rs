@@ -130,3 +130,30 @@ fn a_key_in_an_address_is_not_printed() {
         assert!(!told.contains("very-secret"), "{told}");
     }
 }
+
+#[tokio::test]
+async fn a_key_in_a_query_is_not_in_the_error_of_reqwest() {
+    // Breaks when what reqwest prints of itself, the whole address, is handed on as it is.
+    let client = seawall::reqwest::Client::new(reqwest::Client::new(), &policy());
+    let url = "http://user:pass-very-secret@127.0.0.1:1/models?page=1&key=very-secret";
+    let error = soon(client.get(url).send()).await.unwrap_err();
+    let shown = |error: &dyn std::error::Error| {
+        let mut next = Some(error);
+        let chain = std::iter::from_fn(|| {
+            let error = next?;
+            next = error.source();
+            Some(format!("{error} {error:?} "))
+        });
+        chain.collect::<String>()
+    };
+    assert!(!shown(&error).contains("very-secret"), "{}", shown(&error));
+    assert!(
+        shown(&error).contains("127.0.0.1:1/models?page="),
+        "{}",
+        shown(&error)
+    );
+    let chain = reqwest_middleware::ClientBuilder::new(reqwest::Client::new());
+    let chain = chain.with(seawall::reqwest::Middleware::new(&policy())).build();
+    let error = soon(chain.get(url).send()).await.unwrap_err();
+    assert!(!shown(&error).contains("very-secret"), "{}", shown(&error));
+}
