@@ -190,17 +190,15 @@ impl<Req, Res, E, C, A, R> Hand<Req, Res, E, C, A, R> {
         (report, Learned::NOTHING)
     }
 
-    /// The request of the next attempt.
-    fn request(&mut self) -> Req
+    /// The request of the next attempt; none where whoever makes them again has made some, and makes no more.
+    fn request(&mut self) -> Option<Req>
     where
         R: Requests<Req>,
     {
+        let again = self.requests.again(self.kept.as_ref()?);
+        let request = again.or_else(|| self.kept.take());
         self.refused = None;
-        let kept = self.kept.as_ref().expect("a call of one attempt has no other");
-        match self.requests.again(kept) {
-            Some(request) => request,
-            None => self.kept.take().expect("it was there"),
-        }
+        request
     }
 
     fn failed(&mut self, error: E) -> Report
@@ -407,12 +405,14 @@ where
                 match driven.desk.change(place) {
                     Change::Nothing => continue,
                     Change::Drop => this.flights.as_mut().drop(place),
-                    Change::Make(Order { limits, .. }) => {
-                        let request = this.hand.request();
-                        let flight = Flight::when_ready(this.service.clone(), request);
-                        let cut_at = this.hand.cut_at(&limits, clock.now());
-                        this.flights.as_mut().take_off(place, flight, cut_at);
-                    }
+                    Change::Make(Order { limits, .. }) => match this.hand.request() {
+                        Some(request) => {
+                            let flight = Flight::when_ready(this.service.clone(), request);
+                            let cut_at = this.hand.cut_at(&limits, clock.now());
+                            this.flights.as_mut().take_off(place, flight, cut_at);
+                        }
+                        None => driven.desk.land(place, Failure::broke(Broke::Request).report()),
+                    },
                 }
                 changed = true;
             }

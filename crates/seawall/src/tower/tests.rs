@@ -430,6 +430,31 @@ fn a_request_that_cannot_be_made_again_is_sent_once() {
 }
 
 #[test]
+fn who_makes_requests_again_may_stop_at_any_time() {
+    // Breaks when a closure that made one request again is taken at its word for all that follow: the call would panic.
+    for (again, sends) in [(1, 2), (2, 3)] {
+        let scene = Scene::of(quick(), &[Does::Fails("a"), Does::Fails("b"), Does::Fails("c")]);
+        let left = Arc::new(AtomicUsize::new(again));
+        let again = move |request: &u32| {
+            let one = left.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1));
+            one.ok().map(|_| *request)
+        };
+        let mut service = scene.layer().again(again).layer(scene.inner.clone());
+        let error = run(&scene.clock, async {
+            poll_fn(|context| service.poll_ready(context)).await?;
+            service.call(0).await
+        })
+        .unwrap_err();
+        assert_eq!(
+            (error.reason().unwrap().code(), scene.calls()),
+            ("refused", sends)
+        );
+        assert_eq!(error.into_inner(), Some(if sends == 2 { "b" } else { "c" }));
+        scene.nothing_is_left();
+    }
+}
+
+#[test]
 fn an_unsafe_call_is_not_repeated_after_an_attempt_that_may_have_acted() {
     // Breaks when what the layer was told of repeats does not reach the engine.
     let scene = Scene::of(quick(), &[Does::Fails("a"), Does::Answers(1)]);
