@@ -188,7 +188,7 @@ impl Sse {
 }
 
 /// A line's field and its value; a comment is a field without a name.
-pub(super) fn field(line: &[u8]) -> (&[u8], &[u8]) {
+fn field(line: &[u8]) -> (&[u8], &[u8]) {
     let (field, value) = match line.iter().position(|byte| *byte == b':') {
         Some(colon) => (&line[..colon], &line[colon + 1..]),
         None => (line, b"".as_slice()),

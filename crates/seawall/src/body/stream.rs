@@ -5,7 +5,7 @@
 
 use super::OwnedBodyFacts;
 use super::course::{Complete, Course, Word};
-use super::sse::{Sse, field};
+use super::sse::{Sse, TooLong};
 use seawall_core::facts::BodyState;
 
 /// What a whole stream at an inference endpoint says, with the facts of its error where it holds one.
@@ -36,29 +36,18 @@ pub(super) fn whole_stream(bytes: &[u8]) -> OwnedBodyFacts {
     }
 }
 
-/// The events of a stream that carry data: name and data.
+/// The events of a stream that has come whole, each with its name and data.
 pub(crate) struct Events<'a> {
+    sse: Sse,
     rest: &'a [u8],
 }
 
 impl<'a> Events<'a> {
-    pub(crate) fn of(bytes: &'a [u8]) -> Self {
-        let rest = match bytes.strip_prefix(b"\xef\xbb\xbf") {
-            Some(rest) => rest,
-            None => bytes,
-        };
-        Self { rest }
-    }
-
-    fn line(&mut self) -> &'a [u8] {
-        let end = self
-            .rest
-            .iter()
-            .position(|byte| matches!(byte, b'\n' | b'\r'))
-            .unwrap_or(self.rest.len());
-        let (line, tail) = self.rest.split_at(end);
-        self.rest = tail.strip_prefix(b"\r\n").or(tail.get(1..)).unwrap_or(b"");
-        line
+    pub(crate) const fn of(bytes: &'a [u8]) -> Self {
+        Self {
+            sse: Sse::new(usize::MAX),
+            rest: bytes,
+        }
     }
 }
 
@@ -66,27 +55,12 @@ impl Iterator for Events<'_> {
     type Item = (String, Vec<u8>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (mut name, mut data) = (String::new(), None::<Vec<u8>>);
-        while !self.rest.is_empty() {
-            let line = self.line();
-            if line.is_empty() {
-                if let Some(data) = data {
-                    return Some((name, data));
-                }
-                name.clear();
-                continue;
-            }
-            match (field(line), &mut data) {
-                ((b"event", value), _) => name = String::from_utf8_lossy(value).into_owned(),
-                ((b"data", value), None) => data = Some(value.to_vec()),
-                ((b"data", value), Some(data)) => {
-                    data.push(b'\n');
-                    data.extend_from_slice(value);
-                }
-                _ => {}
-            }
-        }
-        data.map(|data| (name, data))
+        let event = match self.sse.read(&mut self.rest) {
+            Ok(Some(event)) => Some(event),
+            // Nothing follows.
+            Ok(None) | Err(TooLong) => self.sse.end(),
+        };
+        event.map(|event| (event.name, event.data))
     }
 }
 
