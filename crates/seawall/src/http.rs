@@ -53,6 +53,7 @@ mod tls;
 mod transport;
 mod versions;
 
+pub(crate) use answer::learned;
 pub use answer::{Answer, AnswerBody, HeaderFacts, Hold, Whole};
 pub use attempt::{Attempted, Connected, Resend};
 pub use broken::{Broken, Head};

@@ -12,7 +12,9 @@ use http::header::{CONNECTION, HeaderMap};
 use http::response::Parts;
 use hyper::body::{Body, Frame, SizeHint};
 use seawall_core::facts::{self, BodyState, Broke};
-use seawall_core::time::{Duration, Instant};
+use seawall_core::hint;
+use seawall_core::learned::Learned;
+use seawall_core::time::{Duration, Instant, Wall};
 
 use super::broken::{Broken, Head};
 use super::limits::Timer;
@@ -495,6 +497,17 @@ impl fmt::Debug for HeaderFacts<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         ShownHeaders(self.0).fmt(f)
     }
+}
+
+/// What an answer's head says of the limits in front of its server (rule I4), on this date.
+pub(crate) fn learned(status: StatusCode, headers: &HeaderMap, wall: Wall) -> Learned {
+    hint::learned(&facts::Facts {
+        status: Some(status.as_u16()),
+        headers: &HeaderFacts(headers),
+        body: facts::BodyFacts::default(),
+        broke: None,
+        wall,
+    })
 }
 
 #[cfg(test)]

@@ -138,7 +138,7 @@ impl Answers<Response> for HttpAnswers {
     }
 
     fn learned(&self, response: &Response, clock: &dyn Clock) -> Learned {
-        crate::tower::http::learned(response.status(), response.headers(), clock)
+        crate::http::learned(response.status(), response.headers(), clock.wall())
     }
 
     fn limit(&self, limits: &Limits) -> Duration {

@@ -6,11 +6,10 @@ use super::grpc::GrpcAnswers;
 use super::layer::SeawallLayer;
 use super::requests::{Promise, Requests};
 use crate::clock::Clock;
-use crate::http::HeaderFacts;
+use crate::http::{HeaderFacts, learned};
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use seawall_core::classify::classify;
 use seawall_core::facts::{BodyFacts, Facts, Replay};
-use seawall_core::hint;
 use seawall_core::learned::Learned;
 use seawall_core::outcome::Report;
 use seawall_core::profile::{KEY_HEADER, Provider, RequestFacts};
@@ -138,17 +137,6 @@ impl HttpAnswers {
     }
 }
 
-/// What a head says of the limits in front of its server.
-pub(crate) fn learned(status: StatusCode, headers: &HeaderMap, clock: &dyn Clock) -> Learned {
-    hint::learned(&Facts {
-        status: Some(status.as_u16()),
-        headers: &HeaderFacts(headers),
-        body: BodyFacts::default(),
-        broke: None,
-        wall: clock.wall(),
-    })
-}
-
 /// A body that nobody looks at may ask for anything.
 pub(crate) const UNSEEN: RequestFacts = RequestFacts {
     key: false,
@@ -191,7 +179,7 @@ impl<B> Answers<Response<B>> for HttpAnswers {
     }
 
     fn learned(&self, response: &Response<B>, clock: &dyn Clock) -> Learned {
-        learned(response.status(), response.headers(), clock)
+        learned(response.status(), response.headers(), clock.wall())
     }
 
     fn limit(&self, limits: &Limits) -> Duration {

@@ -4,12 +4,9 @@ use super::attempt::{Flown, Judged, read_to_end};
 use super::credential::Badge;
 use super::refresh::Refresher;
 use super::{Prepared, Shared};
-use crate::http::{self, AttemptLimits, Broken, HeaderFacts, Outgoing};
+use crate::http::{self, AttemptLimits, Broken, Outgoing};
 use crate::hub::Leave;
-use ::http::{HeaderMap, HeaderName, StatusCode};
-use seawall_core::facts::{BodyFacts, Facts};
-use seawall_core::hint;
-use seawall_core::learned::Learned;
+use ::http::{HeaderName, StatusCode};
 use seawall_core::outcome::Outcome;
 use seawall_core::time::{Duration, Instant};
 
@@ -134,7 +131,8 @@ async fn send_once(
         .attempt_telling(out, &limits, prepared.resend, || leave.leaving())
         .await;
     if let Ok(answer) = &attempted.result {
-        leave.learned(&learned(shared, answer.status, &answer.headers));
+        let wall = shared.hub.clock().wall();
+        leave.learned(&http::learned(answer.status, &answer.headers, wall));
     }
     Head {
         result: attempted.result,
@@ -142,15 +140,4 @@ async fn send_once(
         first_byte: attempted.first_byte,
         version: None,
     }
-}
-
-/// What an answer's head says of the limits in front of its server (rule I4).
-fn learned(shared: &Shared, status: StatusCode, headers: &HeaderMap) -> Learned {
-    hint::learned(&Facts {
-        status: Some(status.as_u16()),
-        headers: &HeaderFacts(headers),
-        body: BodyFacts::default(),
-        broke: None,
-        wall: shared.hub.clock().wall(),
-    })
 }
