@@ -411,12 +411,6 @@ impl Upstream {
             headers.insert(key_header, key.clone());
             facts.key = true;
         }
-        let credential = match &shared.badge {
-            Badge::Lasting(secret) => secret
-                .as_ref()
-                .map(|(name, secret)| (name.clone(), secret.to_value())),
-            Badge::Ending(_, _) => None,
-        };
         let replay = call.replay.unwrap_or_else(|| {
             match profile.replay_of(method, url.path(), facts) {
                 // The user's word on this upstream stands before what its provider documents.
@@ -438,7 +432,7 @@ impl Upstream {
                 headers,
                 body: call.body,
                 versions: shared.versions,
-                credential,
+                credential: shared.badge.lasting(),
             },
             profile,
             endpoint,

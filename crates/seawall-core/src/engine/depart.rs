@@ -565,13 +565,9 @@ impl Engine {
         call.count_send(leg);
         if beside == Beside::Nothing {
             call.met_this_round = false;
-            call.hedge_at = match call.policy.hedge {
-                Some(hedge) => {
-                    let delay = gates[chain.own() as usize].hedge_delay(now, hedge);
-                    delay.map(|delay| now.after(delay))
-                }
-                None => None,
-            };
+            let own = &mut gates[chain.own() as usize];
+            let delay = call.policy.hedge.and_then(|hedge| own.hedge_delay(now, hedge));
+            call.hedge_at = delay.map(|delay| now.after(delay));
         }
         let (number, replay) = (call.sends, call.replay);
         let attempt = call.put_out(now, leg, role, &chain);

@@ -1,7 +1,7 @@
 use super::refresh::{Ask, Asking, CAUSE_CHARS_MAX, Refresher};
 use crate::clock::Clock;
 use crate::http::Secret;
-use http::HeaderName;
+use http::{HeaderName, HeaderValue};
 use std::fmt;
 use std::sync::Arc;
 
@@ -38,6 +38,18 @@ pub(super) enum Badge {
     Lasting(Option<(HeaderName, Secret)>),
     /// One that each attempt is given.
     Ending(HeaderName, Refresher),
+}
+
+impl Badge {
+    /// The header that every call is given when it is prepared, where there is one.
+    pub(super) fn lasting(&self) -> Option<(HeaderName, HeaderValue)> {
+        match self {
+            Self::Lasting(secret) => secret
+                .as_ref()
+                .map(|(name, secret)| (name.clone(), secret.to_value())),
+            Self::Ending(_, _) => None,
+        }
+    }
 }
 
 impl Credential {
