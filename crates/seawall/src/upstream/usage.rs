@@ -143,14 +143,11 @@ fn note(
     counts: &mut Option<[[Option<u64>; 3]; 2]>,
 ) -> bool {
     if path.is(keys) {
-        return match (value, &counts) {
-            (Value::Object, None) => {
-                *counts = Some([[None; 3]; 2]);
-                true
-            }
-            (Value::Null, None) => true,
-            _ => false,
-        };
+        let is_first = counts.is_none();
+        if is_first && value == Value::Object {
+            *counts = Some([[None; 3]; 2]);
+        }
+        return is_first && matches!(value, Value::Object | Value::Null);
     }
     let (Some([read, written]), true) = (counts.as_mut(), path.depth() == keys.len() + 1) else {
         return true;
