@@ -5,7 +5,7 @@
 //! once and not for long; only a good answer is a yes, only a denial a no.
 
 use super::client::{Client, Leg};
-use super::error::{Error, ErrorKind};
+use super::error::Error;
 use seawall_core::time::Duration;
 use std::fmt;
 
@@ -69,10 +69,8 @@ impl Client {
         let once = self.with_retries_max(0).with_deadline(TRIAL_MAX);
         match once.models_of(leg).await {
             Ok(_) => KeyCheck::Valid,
-            Err(error) => match error.root() {
-                ErrorKind::Authentication | ErrorKind::PermissionDenied => KeyCheck::Refused(error),
-                _ => KeyCheck::Unclear(error),
-            },
+            Err(error) if error.root().is_a_denial() => KeyCheck::Refused(error),
+            Err(error) => KeyCheck::Unclear(error),
         }
     }
 }

@@ -323,13 +323,11 @@ impl fmt::Display for Error {
             )?;
         }
         // A denial's message repeats the key, whole or in part, more often than any other.
-        let said = match inner.kind.root() {
-            ErrorKind::Authentication | ErrorKind::PermissionDenied => None,
-            _ => inner
-                .provider
-                .as_ref()
-                .and_then(|provider| provider.message.as_deref()),
-        };
+        let said = inner
+            .provider
+            .as_ref()
+            .filter(|_| !inner.kind.root().is_a_denial());
+        let said = said.and_then(|provider| provider.message.as_deref());
         match said.or(inner.detail.as_deref()).map(shortened) {
             Some(said) if !said.is_empty() => write!(f, ": {said}"),
             Some(_) | None => Ok(()),

@@ -4,7 +4,7 @@
 //! for one that refuses; a token that ended is renewed once for each call.
 
 use super::stage::Stage;
-use super::{DIALECTS, KEY, OPENAI, Scene, chat};
+use super::{DIALECTS, KEY, OPENAI, Scene, chat, server};
 use seawall::Credential;
 use seawall::Policy;
 use seawall::ai::{BuildError, Client, ErrorKind, Key, KeyCheck, Server};
@@ -30,6 +30,34 @@ async fn a_key_that_a_server_repeats_is_not_shown() {
     }
     let builder = Client::builder().openai().key(Key::new(KEY));
     assert!(!format!("{builder:?}").contains(KEY));
+    let address = Client::builder().base_url(format!("https://user:{KEY}@api.example.com/v1?key={KEY}"));
+    assert!(!format!("{address:?} {address:#?}").contains(KEY));
+}
+
+#[tokio::test]
+async fn a_key_that_a_server_repeats_is_not_shown_where_another_was_asked_after_it() {
+    // Breaks when only the key of the last server is blotted out: what is told may be the answer of one before it.
+    let stage = Stage::new();
+    let script = format!(r#"500 json={{"error":{{"message":"not with {KEY}"}}}}"#);
+    let first = stage.mock(OPENAI.1, &script).await;
+    let second = stage.mock(OPENAI.1, "reset").await;
+    let other = server(OPENAI.0, &second)
+        .name("other")
+        .key(Key::new("sk-of-the-other-one"));
+    let client = stage
+        .client(server(OPENAI.0, &first))
+        .policy(Policy::builder().retries(0).build().unwrap())
+        .fallback(other)
+        .build()
+        .unwrap();
+    let error = stage
+        .play(&client, &[&first, &second], client.chat(chat()))
+        .await
+        .unwrap_err();
+    assert_eq!((error.upstream(), error.attempts().len()), ("other", 2));
+    let said = error.provider().unwrap();
+    assert_eq!(said.message.as_deref(), Some("not with ***"));
+    assert!(!format!("{error} {error:?} {said:?}").contains(KEY), "{error}");
 }
 
 #[tokio::test]

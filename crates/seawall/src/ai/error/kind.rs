@@ -249,6 +249,11 @@ impl ErrorKind {
         matches!(self, Self::StreamBroke { .. })
     }
 
+    /// Whether the server did not take the key, or not for this.
+    pub(in crate::ai) const fn is_a_denial(&self) -> bool {
+        matches!(self, Self::Authentication | Self::PermissionDenied)
+    }
+
     pub(super) fn write(&self, f: &mut fmt::Formatter<'_>, model: Option<&str>) -> fmt::Result {
         match self {
             Self::RateLimited { retry_after, by } => {
