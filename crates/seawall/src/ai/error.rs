@@ -222,6 +222,12 @@ impl Error {
                 source: Source::Decode(error),
                 ..inner
             },
+            Broke::Early(usage) => Inner {
+                kind: broken(ErrorKind::Connection),
+                detail: Some("the stream ended before its last word".to_owned()),
+                usage,
+                ..inner
+            },
         }))
     }
 

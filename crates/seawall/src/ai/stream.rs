@@ -8,7 +8,9 @@
 use super::answered::{Answered, Way};
 use super::client::Shared;
 use super::error::Error;
-use super::{Assembly, ChatAnswer, Delta, EventError, Finish, Part, ResponsesAnswer, StreamDecoder};
+use super::{
+    Assembly, ChatAnswer, Delta, EventError, Finish, Part, ResponsesAnswer, StreamDecoder, StreamState,
+};
 use crate::upstream::{AttemptNote, Opened, StreamError};
 use futures_core::Stream;
 use seawall_core::outcome::Usage;
@@ -162,6 +164,9 @@ impl ChatStream {
                     Err(error) => Some(Broke::Event(error, opened.usage())),
                 },
                 Some(Err(error)) => Some(Broke::Stream(error)),
+                None if self.decoder.state() == StreamState::Open && !opened.knows_its_end() => {
+                    Some(Broke::Early(opened.usage()))
+                }
                 // Complete as the events of some dialect are, and perhaps not of this one.
                 None => {
                     let usage = opened.usage();
@@ -214,6 +219,9 @@ pub(super) enum Broke {
     Event(EventError, Usage),
     /// It came to an end, and was no answer of its dialect; and what was used.
     NoAnswer(Usage),
+    /// Its body ended well and before its dialect's last word, at a server that is not known for an endpoint of a model:
+    /// nobody else looks for that word there.
+    Early(Usage),
 }
 
 impl From<ResponsesAnswer> for ChatAnswer {

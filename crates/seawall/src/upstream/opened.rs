@@ -266,6 +266,12 @@ impl Opened {
     pub fn usage(&self) -> Usage {
         self.tail.usage()
     }
+
+    /// Whether its end is that of its dialect, and not only of its bytes.
+    #[cfg(feature = "ai")]
+    pub(crate) fn knows_its_end(&self) -> bool {
+        self.tail.complete().is_some()
+    }
 }
 
 impl fmt::Debug for Opened {

@@ -4,13 +4,14 @@
 //! chat is asked again after its first words were handed over, and comes twice; half a tool call is obeyed.
 
 use super::stage::Stage;
-use super::{DIALECTS, OPENAI, Scene, chat};
+use super::{DIALECTS, OPENAI, Scene, chat, server as ai_server};
 use crate::cancel::Cut;
 use crate::server::{self, Deed, Server, Step};
 use crate::stage::soon;
 use seawall::Policy;
 use seawall::ai::{Client, Delta, Error, ErrorKind, Finish, Responses};
 use seawall::crank::CrankedClock;
+use seawall_core::profile::Provider;
 use seawall_core::time::Duration;
 
 /// The texts that came, and how the stream ended.
@@ -75,6 +76,24 @@ async fn every_end_of_a_stream_is_told_and_what_came_is_kept() {
                 (1, 0),
                 "{dialect:?} {end}"
             );
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_early_end_is_told_of_a_server_that_nobody_knows_as_well() {
+    // Breaks when only a known provider's streams have a last word: half an answer of any other would pass for a whole.
+    for (dialect, spoken) in DIALECTS {
+        for (end, is_whole) in [("done", true), ("no-done", false)] {
+            let stage = Stage::new();
+            let script = format!("stream events=3 gap=20ms then={end}");
+            let mock = stage.mock(spoken, &script).await;
+            let unknown = ai_server(dialect, &mock).provider(Provider::Generic);
+            let client = stage.client(unknown).build().unwrap();
+            let (texts, error) = stage.play(&client, &[&mock], read(&client)).await.unwrap();
+            let kind = error.as_ref().map(|error| error.kind().clone());
+            let expected = (!is_whole).then(|| broke(ErrorKind::Connection));
+            assert_eq!((texts.len(), kind), (3, expected), "{dialect:?} {end}");
         }
     }
 }
