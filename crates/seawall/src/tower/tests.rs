@@ -583,3 +583,17 @@ fn a_call_that_is_answered_at_once_allocates_nothing() {
     let counted = allocation_counter::measure(|| (0..100).for_each(|_| call()));
     assert_eq!(counted.count_total, 0);
 }
+
+#[cfg(feature = "http")]
+#[test]
+fn a_grpc_code_that_may_have_acted_is_a_failure_and_a_callers_own_is_for_good() {
+    // Breaks when one of the codes of a broken server is taken for the caller's mistake.
+    let metadata = ::http::HeaderMap::new();
+    for code in [2, 13] {
+        assert_eq!(grpc_failure(code, &metadata), Failure::status(500), "{code}");
+    }
+    assert_eq!(grpc_failure(8, &metadata), Failure::throttled());
+    for code in [1, 3, 5, 6, 9, 10, 11, 12, 15] {
+        assert_eq!(grpc_failure(code, &metadata), Failure::permanent(), "{code}");
+    }
+}

@@ -294,3 +294,23 @@ proptest! {
         let _ = prices.find_at(&upstream, &host, &name);
     }
 }
+
+#[test]
+fn a_window_that_a_call_fills_to_the_last_token_is_large_enough() {
+    // Broken if a call that fits were sent to a dearer model, or one that does not to any.
+    let prices = Prices::builtin();
+    let window = prices.find("gpt-4").and_then(|listing| listing.terms.window);
+    let window = window.expect("the table has it");
+    for (output, too_small) in [(100, 0), (101, 1)] {
+        let used = Billed {
+            input: window - 100,
+            output,
+            ..Billed::default()
+        };
+        assert_eq!(
+            prices.order(["gpt-4"], used).too_small.len(),
+            too_small,
+            "{output}"
+        );
+    }
+}

@@ -482,3 +482,19 @@ fn a_page_of_models_says_how_the_next_is_asked_for() {
         None
     );
 }
+
+#[test]
+fn what_servers_number_stands_in_the_order_of_its_numbers() {
+    // Breaks when the vector of one text is handed over as another's.
+    let body = br#"{"data":[{"index":1,"embedding":[2.0]},{"index":0,"embedding":[1.0]}]}"#;
+    let answer = Dialect::OpenAi.decode_embeddings(body).unwrap();
+    assert_eq!(answer.vectors, [[1.0], [2.0]]);
+}
+
+#[test]
+fn a_stop_with_calls_is_for_the_calls() {
+    // Breaks when a server's word for the end hides that it waits for a tool.
+    let body = br#"{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":null,
+        "tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}}]}"#;
+    assert_eq!(Dialect::OpenAi.decode(body).unwrap().finish, Finish::ToolCalls);
+}
