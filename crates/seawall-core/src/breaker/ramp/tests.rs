@@ -107,3 +107,27 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn whoever_was_promised_to_go_comes_before_a_newcomer() {
+    // Could break if a promise were no part of the line: the newcomer would go on the credit of whoever waits.
+    let ramp = Ramp::new(BEGAN, LENGTH);
+    let one = Crowd {
+        promised: 1,
+        ..busy(0)
+    };
+    assert_eq!(ramp.newcomer(at(10_000), busy(0)), Ok(()));
+    assert!(ramp.newcomer(at(10_000), one).is_err());
+}
+
+#[test]
+fn a_credit_lets_one_of_those_that_wait_go() {
+    // Could break if who goes took nothing of it: all that wait would go on the credit of one.
+    let mut ramp = Ramp::new(BEGAN, LENGTH);
+    let now = at(5_000);
+    ramp.turn_away(now, busy(0));
+    ramp.turn_away(now, busy(1));
+    assert_eq!(ramp.first_in_line(now, busy(2)), Ok(()));
+    ramp.release(busy(2));
+    assert!(ramp.first_in_line(now, busy(1)).is_err());
+}
