@@ -104,7 +104,7 @@ fn no_conversation_is_over_its_window_by_another_encoder() {
     // Broken if a message were forgotten in the sum, if a cut text were counted as a part of the whole, or if fitting
     // twice went on dropping.
     let (rows, mut draws) = (humaneval(), Draws(2));
-    let mut text = |draws: &mut Draws| match draws.below(3) {
+    let text = |draws: &mut Draws| match draws.below(3) {
         0 => draws.text(),
         1 => draws.text().repeat(20),
         _ => rows[usize::try_from(draws.below(rows.len() as u64)).unwrap()].clone(),
