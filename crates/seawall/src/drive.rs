@@ -4,11 +4,12 @@
 //! same one on a plain thread; a simulator calls the same engine from a heap of events. From one seed all three
 //! print the same trace, byte for byte.
 
-#[cfg(feature = "tower")]
-use crate::hub::{Aloft, Begun};
-use crate::hub::{CallGuard, Hub, Landed, Landing, Leave, Opened, Others, Step, Streaming, Told};
+use crate::hub::{
+    Aloft, Begun, CallGuard, Hub, Landed, Landing, Leave, Opened, Others, Step, Streaming, Told,
+};
 use pin_project_lite::pin_project;
 use seawall_core::call::Spec;
+use seawall_core::outcome::Report;
 use seawall_core::reason::Reason;
 use seawall_core::time::{Duration, Instant};
 use std::convert::Infallible;
@@ -176,17 +177,15 @@ where
 }
 
 /// How far a call is that its own future has begun, and the loop goes on with.
-#[cfg(feature = "tower")]
 pub(crate) enum Start {
     /// It has a seat and its first verdict.
     Begun(Begun),
     /// Its first attempt was made without a seat, and met this.
-    Landed(Aloft, seawall_core::outcome::Report),
+    Landed(Aloft<Arc<Hub>>, Report),
 }
 
 /// As [`drive`], for a call that has begun already, by a policy with a hedge or without. `spec` is the call's, told when
 /// it began.
-#[cfg(feature = "tower")]
 pub(crate) async fn drive_from<'h, 's, T, F>(
     hub: &'h Arc<Hub>,
     start: Start,

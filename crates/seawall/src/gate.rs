@@ -137,6 +137,7 @@ impl Gate {
         &self.shared.hub
     }
 
+    #[inline]
     pub(crate) fn rules(&self) -> Rules<'_> {
         let shared = &*self.shared;
         Rules::of_gate(&shared.hub, shared.candidate, &shared.policy)

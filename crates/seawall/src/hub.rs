@@ -6,10 +6,8 @@
 //! lets go; and wakers are called after the lock is open.
 
 mod streaming;
-#[cfg(feature = "tower")]
 mod unborrowed;
 
-#[cfg(feature = "tower")]
 pub(crate) use unborrowed::{Aloft, Begun, Unborrowed};
 
 use crate::clock::{Clock, Sleep};

@@ -178,7 +178,7 @@ pin_project! {
         // Before the stage: what is out goes first, then the loop that ordered it.
         #[pin]
         flights: Flights<M::Flight>,
-        stage: Stage,
+        stage: Stage<'a>,
         hand: Hand<M, C, N, V, M::Answer, M::Error>,
         rules: Rules<'a>,
         promise: Promise,
@@ -372,7 +372,7 @@ impl<'a, M: Attempts, C, N, V> Retry<'a, M, C, N, V> {
     /// The caller's own idempotency key, instead of one that is made for the call. The closure finds it in
     /// [`Attempt::key`]; that the server honours it is said by [`replay`](Self::replay).
     pub fn key(mut self, key: impl Into<Key>) -> Self {
-        self.hand.key = Some(key.into());
+        self.hand.key = Some(key.into().into());
         self
     }
 

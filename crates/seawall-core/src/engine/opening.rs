@@ -191,7 +191,7 @@ impl Engine {
         spec: impl FnOnce(Instant) -> Spec<'s>,
     ) -> Settled {
         match report.outcome {
-            Outcome::Answer => Settled::Answered(self.answered_first(now, opening, &report)),
+            Outcome::Answer => Settled::Answered(self.answer_opening(now, opening, &report)),
             Outcome::Refused(_)
             | Outcome::Throttled { .. }
             | Outcome::Failed { .. }
@@ -205,8 +205,10 @@ impl Engine {
         }
     }
 
+    /// The attempt of an opening has brought the answer of its call, which is over: [`settle_opening`](Self::settle_opening)
+    /// for whoever knows that. The outcome in `report` is an answer.
     #[inline]
-    fn answered_first(&mut self, now: Instant, opening: Opening, report: &Report) -> Ended {
+    pub fn answer_opening(&mut self, now: Instant, opening: Opening, report: &Report) -> Ended {
         let now = self.advance(now);
         self.permits_out -= 1;
         let Self {

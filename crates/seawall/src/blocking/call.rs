@@ -25,6 +25,7 @@ use std::task::{Context, Waker};
 /// # assert_eq!(text, "");
 /// # Ok(()) }
 /// ```
+#[inline]
 pub fn retry<'a, F, T, E>(make: F, rules: impl Into<Rules<'a>>) -> Retry<'a, Blocking<F>>
 where
     F: FnMut() -> Result<T, E>,
@@ -47,6 +48,7 @@ where
 /// # drop(socket);
 /// # Ok(()) }
 /// ```
+#[inline]
 pub fn retry_with<'a, F, T, E>(make: F, rules: impl Into<Rules<'a>>) -> Retry<'a, BlockingWith<F>>
 where
     F: FnMut(Attempt) -> Result<T, E>,

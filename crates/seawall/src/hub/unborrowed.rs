@@ -1,4 +1,4 @@
-//! Calls that hold their hub instead of borrowing it: for futures that are named, and so cannot borrow from themselves.
+//! Calls that are no guards of a loop: for futures that are named, and so cannot borrow from themselves.
 //!
 //! What can go wrong is what goes wrong with a guard that borrows: it is dropped in the middle, and what it held stays
 //! taken. So these give back on drop as well, and are taken up by the guards of the loop where there is more to do than to
@@ -7,26 +7,28 @@
 use super::{CallGuard, Hub, Landing, Told};
 use seawall_core::call::Spec;
 use seawall_core::engine::{self, Opening};
+#[cfg(feature = "tower")]
 use seawall_core::learned::Learned;
 use seawall_core::outcome::{Report, Sent};
 use seawall_core::time::Instant;
 use seawall_core::verdict::{CallId, Limits, Verdict};
+use std::borrow::Borrow;
 use std::sync::Arc;
 
 /// How a call began.
-pub(crate) enum Unborrowed {
-    /// Its first attempt is to be sent, and it needs no seat before that has landed.
-    Sent(Aloft),
+pub(crate) enum Unborrowed<H: Borrow<Arc<Hub>>> {
+    /// Its first attempt is to be sent within these limits, and it needs no seat before that has landed.
+    Sent(Aloft<H>, Limits),
     /// It has a seat, and a first verdict.
     Seated(Begun),
 }
 
-/// The first attempt of a call without a seat. Dropping it abandons the attempt and ends the call.
-pub(crate) struct Aloft {
-    hub: Arc<Hub>,
+/// The first attempt of a call without a seat, which knows its hub by `H`. Dropping it abandons the attempt and ends the
+/// call.
+pub(crate) struct Aloft<H: Borrow<Arc<Hub>>> {
+    hub: H,
     /// Given back exactly once: on landing, or on drop.
     opening: Option<Opening>,
-    limits: Limits,
 }
 
 /// A call with a seat whose first verdict nobody has acted on. Dropping it ends the call.
@@ -37,48 +39,69 @@ pub(crate) struct Begun {
 }
 
 impl Hub {
-    /// As [`open`](Hub::open), without a borrow.
+    /// As [`open`](Hub::open), without a guard.
     #[inline]
-    pub(crate) fn open_unborrowed<'s>(
-        self: &Arc<Self>,
+    pub(crate) fn open_unborrowed<'s, H: Borrow<Arc<Self>>>(
+        hold: H,
         spec: impl FnOnce(Instant) -> Spec<'s>,
-    ) -> Unborrowed {
-        self.with_state(|state, now| match state.engine.open(now, &spec(now)) {
-            engine::Opened::Sent(opening, limits) => Unborrowed::Sent(Aloft {
-                hub: Arc::clone(self),
-                opening: Some(opening),
-                limits,
-            }),
-            engine::Opened::Seated(call, verdict) => {
-                state.seat(call);
-                Unborrowed::Seated(Begun {
-                    hub: Arc::clone(self),
-                    call,
-                    verdict: Some(verdict),
-                })
+    ) -> Unborrowed<H> {
+        let hub: &Arc<Self> = hold.borrow();
+        let opened = hub.with_state(|state, now| {
+            let opened = state.engine.open(now, &spec(now));
+            if let engine::Opened::Seated(call, _) = &opened {
+                state.seat(*call);
             }
-        })
+            opened
+        });
+        match opened {
+            engine::Opened::Sent(opening, limits) => Unborrowed::Sent(
+                Aloft {
+                    hub: hold,
+                    opening: Some(opening),
+                },
+                limits,
+            ),
+            engine::Opened::Seated(call, verdict) => Unborrowed::Seated(Begun {
+                hub: Arc::clone(hub),
+                call,
+                verdict: Some(verdict),
+            }),
+        }
     }
 }
 
-impl Aloft {
-    /// The attempt's limits.
-    pub(crate) const fn limits(&self) -> &Limits {
-        &self.limits
+impl Aloft<&Arc<Hub>> {
+    /// The same, for a loop that outlives the borrow.
+    pub(crate) fn owned(mut self) -> Aloft<Arc<Hub>> {
+        Aloft {
+            hub: Arc::clone(self.hub),
+            opening: self.opening.take(),
+        }
     }
+}
 
-    pub(crate) const fn hub(&self) -> &Arc<Hub> {
-        &self.hub
+impl<H: Borrow<Arc<Hub>>> Aloft<H> {
+    pub(crate) fn hub(&self) -> &Arc<Hub> {
+        self.hub.borrow()
     }
 
     /// As [`Leave::learned`](super::Leave::learned).
+    #[cfg(feature = "tower")]
     pub(crate) fn learned(&self, learned: &Learned) {
         if let Some(opening) = &self.opening
             && *learned != Learned::NOTHING
         {
-            self.hub
+            self.hub()
                 .with_state(|state, now| state.engine.head_opening(now, opening, learned));
         }
+    }
+
+    /// The attempt has brought its call's answer, as `report` has it: the call is over.
+    #[inline]
+    pub(crate) fn answered(&mut self, report: &Report) {
+        let opening = self.opening.take().expect("an attempt lands once");
+        self.hub()
+            .with_state(|state, now| state.engine.answer_opening(now, opening, report));
     }
 
     /// As `Hub::land_opening`.
@@ -94,11 +117,11 @@ impl Aloft {
     }
 }
 
-impl Drop for Aloft {
+impl<H: Borrow<Arc<Hub>>> Drop for Aloft<H> {
     #[inline]
     fn drop(&mut self) {
         if let Some(opening) = self.opening.take() {
-            self.hub
+            self.hub()
                 .with_state(|state, now| state.engine.drop_opening(now, opening, Sent::Maybe));
         }
     }

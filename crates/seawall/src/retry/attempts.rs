@@ -1,20 +1,34 @@
 //! What makes the attempts of a call: a closure, awaited or run.
 
-use super::key::Key;
+use super::key::{Key, Origin};
 use seawall_core::reason::Reason;
 use seawall_core::time::Duration;
+use std::fmt;
 use std::future::{Ready, ready};
+use std::sync::OnceLock;
 
 /// One attempt, as the closure that makes it may know it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Attempt {
-    pub(super) number: u32,
-    pub(super) left: Duration,
-    pub(super) sent_for: Reason,
-    pub(super) key: Key,
+    number: u32,
+    left: Duration,
+    sent_for: Reason,
+    origin: Origin,
+    /// Made when it is asked for: most calls never do.
+    key: OnceLock<Key>,
 }
 
 impl Attempt {
+    pub(super) const fn new(number: u32, left: Duration, sent_for: Reason, origin: Origin) -> Self {
+        Self {
+            number,
+            left,
+            sent_for,
+            origin,
+            key: OnceLock::new(),
+        }
+    }
+
     /// Which attempt of its call this is, from 1.
     pub const fn number(&self) -> u32 {
         self.number
@@ -33,8 +47,28 @@ impl Attempt {
 
     /// The idempotency key of its call, the same for all attempts: give it to a server that takes one, and say
     /// [`replay(Replay::Keyed)`](super::Retry::replay) where it honours it.
-    pub const fn key(&self) -> &Key {
-        &self.key
+    pub fn key(&self) -> &Key {
+        self.key.get_or_init(|| self.origin.key())
+    }
+}
+
+impl PartialEq for Attempt {
+    fn eq(&self, other: &Self) -> bool {
+        let seen = |attempt: &Self| (attempt.number, attempt.left, attempt.sent_for);
+        seen(self) == seen(other) && self.key() == other.key()
+    }
+}
+
+impl Eq for Attempt {}
+
+impl fmt::Debug for Attempt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Attempt")
+            .field("number", &self.number)
+            .field("left", &self.left)
+            .field("sent_for", &self.sent_for)
+            .field("key", self.key())
+            .finish()
     }
 }
 

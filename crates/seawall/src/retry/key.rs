@@ -22,11 +22,41 @@ enum Text {
     Own(Arc<str>),
 }
 
+/// What a call's key is made of once somebody asks for it. All attempts of a call have the same, and so the same key.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// When the first attempt was made, and what chance gave it.
+    // The date cannot wait until it is asked for: attempts share no place where the first to ask could leave it.
+    Drawn {
+        date: Wall,
+        seed: u64,
+    },
+    Own(Arc<str>),
+}
+
+impl Origin {
+    pub(super) fn key(&self) -> Key {
+        match self {
+            Self::Drawn { date, seed } => Key::made(*date, *seed),
+            Self::Own(own) => Key(Text::Own(Arc::clone(own))),
+        }
+    }
+}
+
+impl From<Key> for Origin {
+    fn from(key: Key) -> Self {
+        match key.0 {
+            Text::Own(own) => Self::Own(own),
+            Text::Made(_) => Self::Own(key.as_str().into()),
+        }
+    }
+}
+
 /// Streams of calls count up from the first; that of the key is the last.
 const STREAM: u64 = u64::MAX;
 
 impl Key {
-    pub(super) fn made(date: Wall, seed: u64) -> Self {
+    fn made(date: Wall, seed: u64) -> Self {
         let mut rng = Rng::new(seed, STREAM);
         let mut random = [0; 10];
         let drawn = [rng.next_u64().to_le_bytes(), rng.next_u64().to_le_bytes()];

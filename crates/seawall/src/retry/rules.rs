@@ -51,6 +51,7 @@ impl<'a> Rules<'a> {
     }
 
     /// As [`shared`](Self::shared), of a policy that stays where it is.
+    #[inline]
     pub(crate) const fn of_gate(hub: &'a Arc<Hub>, candidate: Candidate, policy: &'a CallPolicy) -> Self {
         Self(By::Shared {
             hub,
@@ -74,18 +75,21 @@ impl<'a> Rules<'a> {
 }
 
 impl<'a> From<&'a Policy> for Rules<'a> {
+    #[inline]
     fn from(policy: &'a Policy) -> Self {
         Alone::by(policy).into()
     }
 }
 
 impl<'a> From<Alone<'a>> for Rules<'a> {
+    #[inline]
     fn from(alone: Alone<'a>) -> Self {
         Self(By::Alone(alone))
     }
 }
 
 impl<'a> From<&'a Gate> for Rules<'a> {
+    #[inline]
     fn from(gate: &'a Gate) -> Self {
         gate.rules()
     }
@@ -93,6 +97,7 @@ impl<'a> From<&'a Gate> for Rules<'a> {
 
 #[cfg(feature = "http")]
 impl<'a> From<&'a crate::Upstream> for Rules<'a> {
+    #[inline]
     fn from(upstream: &'a crate::Upstream) -> Self {
         upstream.rules()
     }
@@ -127,6 +132,7 @@ pub struct Alone<'a> {
 
 impl<'a> Alone<'a> {
     /// A call by the call policy of `policy`; its gate policy has nothing to rule.
+    #[inline]
     pub const fn by(policy: &'a Policy) -> Self {
         Self {
             policy: &policy.call,

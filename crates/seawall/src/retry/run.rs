@@ -3,7 +3,9 @@
 //! The first attempt is made before the engine is: a call on its own meets nobody, so a fresh engine would let it go
 //! at once, and most calls need no more. Where it fails, the engine is made, told when the call began, and asked as if
 //! it had been there; the tests hold the trace of that to the trace of a gate that was there. From then on the loop of
-//! [`drive`](crate::drive) decides, and this future makes the attempts that it orders over a [`Desk`].
+//! [`drive`](crate::drive) decides, and this future makes the attempts that it orders over a [`Desk`]. At a gate it is
+//! alike: the first attempt goes by a hold of this future's own on the gate ([`Aloft`]), and the loop comes in where it
+//! fails, or where the gate has more to say than "go".
 
 use super::Retry;
 use super::attempts::{Attempt, Attempts};
@@ -12,7 +14,7 @@ use super::desk::{Change, Desk, Order, PLACES};
 use super::error::RetryError;
 use super::flights::{Flights, Landed};
 use super::held::Slot;
-use super::key::Key;
+use super::key::Origin;
 use super::notice::{Hear, Notice};
 use super::promise::Promise;
 use super::rules::{Alone, By, Rules};
@@ -21,8 +23,8 @@ use super::values::Values;
 use crate::blocking::StdClock;
 use crate::chance::entropy;
 use crate::clock::{Clock, HostClock};
-use crate::drive::{Finished, drive, drive_since};
-use crate::hub::Hub;
+use crate::drive::{Finished, Start, drive, drive_from, drive_since};
+use crate::hub::{Aloft, Hub, Unborrowed};
 use seawall_core::call::Candidate;
 use seawall_core::engine::Engine;
 use seawall_core::facts::Broke;
@@ -40,10 +42,12 @@ use std::task::{Context, Poll, ready};
 pub(super) type Driver = Pin<Box<dyn Future<Output = Finished> + Send>>;
 
 /// How far a call is.
-pub(super) enum Stage {
+pub(super) enum Stage<'a> {
     Unbegun,
     /// The first attempt is out, and there is no engine yet.
     Ahead(Ahead),
+    /// The first attempt is out at the call's gate, and there is no loop yet.
+    Aloft(Aloft<&'a Arc<Hub>>),
     // In a box: most calls never come here.
     Driven(Box<Driven>),
     Over,
@@ -83,7 +87,7 @@ pub(super) type Ending<T, E> = Poll<Result<T, RetryError<E>>>;
 /// An answer, and the place that it keeps.
 type Kept<T> = (T, Option<Slot>);
 
-impl<M, C, N, V> Retry<'_, M, C, N, V>
+impl<'a, M, C, N, V> Retry<'a, M, C, N, V>
 where
     M: Attempts,
     C: Sifts<M::Error>,
@@ -113,7 +117,7 @@ where
         N: Hear<M::Error>,
     {
         // On its own a call has no place that another could want.
-        if let Some(answer) = self.as_mut().poll_ahead(context) {
+        if let Some(answer) = self.as_mut().poll_first(&Keep::Place, context) {
             return Poll::Ready(Ok((answer, None)));
         }
         self.poll_driven(&Keep::Place, context)
@@ -129,7 +133,7 @@ where
     {
         let mut this = self.project();
         let driven = match this.stage {
-            Stage::Unbegun | Stage::Ahead(_) => return Poll::Pending,
+            Stage::Unbegun | Stage::Ahead(_) | Stage::Aloft(_) => return Poll::Pending,
             Stage::Driven(driven) => driven,
             Stage::Over => panic!("a call is not polled after its end"),
         };
@@ -154,51 +158,136 @@ where
         })
     }
 
-    /// The answer of a call whose first attempt succeeds while it is ahead of its engine. Does nothing once there is one,
+    /// The answer of a call whose first attempt succeeds while it is ahead of the loop. Does nothing once there is one,
     /// and asks nothing of `context` for an attempt that is over as soon as it is made: a thread needs no park for it.
     #[inline]
     pub(crate) fn poll_ahead(self: Pin<&mut Self>, context: &mut Context<'_>) -> Option<M::Answer> {
-        let mut this = self.project();
-        if let Stage::Unbegun = this.stage {
-            match &this.rules.0 {
-                By::Alone(alone) if needs_no_engine(alone, this.promise) => {
-                    let (clock, began) = Ticking::of(alone, *this.timers);
-                    let length = this.promise.deadline(alone.policy);
-                    let key = || Key::made(clock.wall(), alone.seed_or_entropy());
-                    let flight = this.hand.make(1, Role::First, length, key);
-                    let total = alone.policy.timeouts().total().unwrap_or(Duration::MAX);
-                    let cut_at = this.promise.cut_at(began, total, began.after(length));
-                    this.flights.as_mut().take_off(0, flight, cut_at);
-                    *this.stage = Stage::Ahead(Ahead { clock, began });
-                }
-                By::Alone(_) | By::Shared { .. } => {
-                    *this.stage = begin(this.rules, this.promise, *this.timers)
-                }
-            }
+        self.poll_first(&Keep::Nothing, context)
+    }
+
+    #[inline]
+    fn poll_first(mut self: Pin<&mut Self>, keep: &Keep, context: &mut Context<'_>) -> Option<M::Answer> {
+        if let Stage::Unbegun = self.stage {
+            self.as_mut().begin(keep);
         }
-        let (Stage::Ahead(ahead), By::Alone(alone)) = (&*this.stage, &this.rules.0) else {
+        let this = self.project();
+        let clock: &dyn Clock = match &*this.stage {
+            Stage::Ahead(ahead) => &*ahead.clock,
+            Stage::Aloft(aloft) => &**aloft.hub().clock(),
+            Stage::Unbegun | Stage::Driven(_) | Stage::Over => return None,
+        };
+        let Poll::Ready(landed) = this.flights.poll(0, clock, context) else {
             return None;
         };
-        match this.flights.as_mut().poll(0, &*ahead.clock, context) {
-            Poll::Pending => None,
-            Poll::Ready(Landed::ByItself(Ok(answer))) => match this.hand.values.rejects(&answer) {
-                None => {
-                    *this.stage = Stage::Over;
-                    Some(answer)
+        match this.hand.brought(landed) {
+            Ok(answer) => {
+                if let Stage::Aloft(aloft) = &mut *this.stage {
+                    aloft.answered(&Report::of(Outcome::Answer));
                 }
-                Some(failure) => {
-                    let report = this.hand.rejected(answer, failure);
-                    *this.stage = Stage::Driven(Box::new(ahead.met(alone, report, *this.promise)));
-                    None
-                }
-            },
-            Poll::Ready(landed) => {
-                let report = this.hand.met(landed);
-                *this.stage = Stage::Driven(Box::new(ahead.met(alone, report, *this.promise)));
+                *this.stage = Stage::Over;
+                Some(answer)
+            }
+            Err(report) => {
+                let first = std::mem::replace(this.stage, Stage::Over);
+                *this.stage = first.met(this.rules, report, *this.promise);
                 None
             }
         }
     }
+
+    /// Makes the first attempt, if nothing stands in its way.
+    #[inline]
+    fn begin(self: Pin<&mut Self>, keep: &Keep) {
+        match (&self.rules.0, keep) {
+            (By::Alone(alone), _) if needs_no_engine(alone, &self.promise) => self.begin_alone(),
+            (By::Shared { .. }, Keep::Nothing) => self.begin_at_gate(),
+            (By::Alone(_), Keep::Nothing | Keep::Place) | (By::Shared { .. }, Keep::Place) => {
+                let this = self.project();
+                *this.stage = begin(this.rules, this.promise, *this.timers);
+            }
+        }
+    }
+
+    #[inline]
+    fn begin_alone(self: Pin<&mut Self>) {
+        let this = self.project();
+        let By::Alone(alone) = &this.rules.0 else {
+            return;
+        };
+        let (clock, began) = Ticking::of(alone, *this.timers);
+        let length = this.promise.deadline(alone.policy);
+        let origin = || drawn(&*clock, alone.seed_or_entropy());
+        let flight = this.hand.make(1, Role::First, length, origin);
+        let total = alone.policy.timeouts().total().unwrap_or(Duration::MAX);
+        let cut_at = this.promise.cut_at(began, total, began.after(length));
+        this.flights.take_off(0, flight, cut_at);
+        *this.stage = Stage::Ahead(Ahead { clock, began });
+    }
+
+    fn begin_at_gate(self: Pin<&mut Self>) {
+        let this = self.project();
+        let By::Shared {
+            hub,
+            candidate,
+            policy,
+        } = &this.rules.0
+        else {
+            return;
+        };
+        let (hub, route, policy, promise) = (*hub, [*candidate], policy.policy(), *this.promise);
+        let mut began = Instant::START;
+        let opened = Hub::open_unborrowed(hub, |now| {
+            began = now;
+            promise.spec(now, &route, policy)
+        });
+        match opened {
+            Unborrowed::Sent(aloft, limits) => {
+                let origin = || drawn(&**hub.clock(), entropy());
+                let left = limits.deadline.since(began);
+                let flight = this.hand.make(1, Role::First, left, origin);
+                let cut_at = promise.cut_at(began, limits.total, limits.deadline);
+                this.flights.take_off(0, flight, cut_at);
+                *this.stage = Stage::Aloft(aloft);
+            }
+            Unborrowed::Seated(begun) => {
+                let (start, hub) = (Start::Begun(begun), Arc::clone(hub));
+                let driven = Driven::from(start, hub, *candidate, *policy, promise);
+                *this.stage = Stage::Driven(Box::new(driven));
+            }
+        }
+    }
+}
+
+impl<'a> Stage<'a> {
+    /// The first attempt has ended without an answer: here the loop comes in.
+    #[cold]
+    fn met(self, rules: &Rules<'a>, report: Report, promise: Promise) -> Self {
+        let driven = match (self, &rules.0) {
+            (Self::Ahead(ahead), By::Alone(alone)) => ahead.met(alone, report, promise),
+            (
+                Self::Aloft(aloft),
+                By::Shared {
+                    hub,
+                    candidate,
+                    policy,
+                },
+            ) => {
+                let start = Start::Landed(aloft.owned(), report);
+                Driven::from(start, Arc::clone(hub), *candidate, *policy.policy(), promise)
+            }
+            (Self::Unbegun | Self::Ahead(_) | Self::Aloft(_) | Self::Driven(_) | Self::Over, _) => {
+                unreachable!(
+                    "a first attempt that is out is ahead of its engine, or at the gate of its call's rules"
+                )
+            }
+        };
+        Self::Driven(Box::new(driven))
+    }
+}
+
+fn drawn(clock: &dyn Clock, seed: u64) -> Origin {
+    let date = clock.wall();
+    Origin::Drawn { date, seed }
 }
 
 /// A call on its own is ahead of its engine, unless the engine has a say before the first attempt ends: whether there
@@ -209,8 +298,8 @@ fn needs_no_engine(alone: &Alone<'_>, promise: &Promise) -> bool {
 }
 
 /// A call that its engine lets go. Kept out of the way of those that need none.
-#[inline(never)]
-fn begin(rules: &Rules<'_>, promise: &Promise, timers: Timers) -> Stage {
+#[cold]
+fn begin<'a>(rules: &Rules<'_>, promise: &Promise, timers: Timers) -> Stage<'a> {
     let (hub, candidate, policy) = match &rules.0 {
         By::Alone(alone) => {
             let (clock, began) = Ticking::of(alone, timers);
@@ -261,6 +350,25 @@ impl Ahead {
 }
 
 impl Driven {
+    /// A call whose own future has begun it.
+    fn from(start: Start, hub: Arc<Hub>, candidate: Candidate, policy: CallPolicy, promise: Promise) -> Self {
+        let desk = Desk::new(None);
+        let (loops, mut log) = ((Arc::clone(&hub), desk.clone()), desk.clone());
+        let hedges = policy.hedge().is_some();
+        let driver = Box::pin(async move {
+            let (hub, desk) = loops;
+            let route = [candidate];
+            let spec = |began| promise.spec(began, &route, &policy);
+            drive_from(&hub, start, hedges, spec, |leave| desk.order(leave), &mut log).await
+        });
+        Self {
+            driver,
+            desk,
+            hub,
+            told: None,
+        }
+    }
+
     fn new(hub: Arc<Hub>, candidate: Candidate, policy: CallPolicy, promise: Promise) -> Self {
         let desk = Desk::new(None);
         let (loops, mut log) = ((Arc::clone(&hub), desk.clone()), desk.clone());
@@ -317,8 +425,8 @@ impl Driven {
                     Change::Drop => flights.as_mut().drop(place),
                     Change::Make(Order { number, role, limits }) => {
                         let now = clock.now();
-                        let key = || Key::made(clock.wall(), entropy());
-                        let flight = hand.make(number, role, limits.deadline.since(now), key);
+                        let origin = || drawn(&*clock, entropy());
+                        let flight = hand.make(number, role, limits.deadline.since(now), origin);
                         let cut_at = promise.cut_at(now, limits.total, limits.deadline);
                         flights.as_mut().take_off(place, flight, cut_at);
                     }
@@ -378,7 +486,7 @@ pub(super) struct Hand<M, C, N, V, T, E> {
     pub(super) classifier: C,
     pub(super) hook: N,
     pub(super) values: V,
-    pub(super) key: Option<Key>,
+    pub(super) key: Option<Origin>,
     attempts: u32,
     answer: Option<T>,
     last: Option<Last<T, E>>,
@@ -391,7 +499,7 @@ enum Last<T, E> {
 }
 
 impl<M: Attempts, C, N, V> Hand<M, C, N, V, M::Answer, M::Error> {
-    pub(super) const fn new(make: M, classifier: C, hook: N, values: V, key: Option<Key>) -> Self {
+    pub(super) const fn new(make: M, classifier: C, hook: N, values: V, key: Option<Origin>) -> Self {
         Self {
             make,
             classifier,
@@ -404,14 +512,23 @@ impl<M: Attempts, C, N, V> Hand<M, C, N, V, M::Answer, M::Error> {
         }
     }
 
-    fn make(&mut self, number: u32, role: Role, left: Duration, key: impl FnOnce() -> Key) -> M::Flight {
+    #[inline]
+    fn make(
+        &mut self,
+        number: u32,
+        role: Role,
+        left: Duration,
+        origin: impl FnOnce() -> Origin,
+    ) -> M::Flight {
         self.attempts = number;
         let own = &mut self.key;
-        self.make.attempt(|| Attempt {
-            number,
-            left,
-            sent_for: role.reason(),
-            key: own.get_or_insert_with(key).clone(),
+        self.make.attempt(|| {
+            Attempt::new(
+                number,
+                left,
+                role.reason(),
+                own.get_or_insert_with(origin).clone(),
+            )
         })
     }
 
@@ -421,26 +538,35 @@ impl<M: Attempts, C, N, V> Hand<M, C, N, V, M::Answer, M::Error> {
         C: Sifts<M::Error>,
         V: Values<M::Answer, M::Error>,
     {
-        match landed {
-            Landed::ByItself(Ok(answer)) => match self.values.rejects(&answer) {
-                Some(failure) => self.rejected(answer, failure),
-                None => {
-                    self.answer = Some(answer);
-                    Report::of(Outcome::Answer)
-                }
-            },
-            Landed::ByItself(Err(error)) => {
-                let failure = self.classifier.failure(&error);
-                self.last = Some(Last::Failed(error));
-                failure.report()
+        match self.brought(landed) {
+            Ok(answer) => {
+                self.answer = Some(answer);
+                Report::of(Outcome::Answer)
             }
-            Landed::Cut => Failure::broke(Broke::Timeout).report(),
+            Err(report) => report,
         }
     }
 
-    fn rejected(&mut self, answer: M::Answer, failure: Failure) -> Report {
-        self.last = Some(Last::Rejected(answer));
-        failure.report()
+    /// The answer that an attempt brought; or, of one that brought none, what the engine is to make of it.
+    #[inline]
+    fn brought(&mut self, landed: Landed<M::Answer, M::Error>) -> Result<M::Answer, Report>
+    where
+        C: Sifts<M::Error>,
+        V: Values<M::Answer, M::Error>,
+    {
+        let (last, failure) = match landed {
+            Landed::ByItself(Ok(answer)) => match self.values.rejects(&answer) {
+                None => return Ok(answer),
+                Some(failure) => (Last::Rejected(answer), failure),
+            },
+            Landed::ByItself(Err(error)) => {
+                let failure = self.classifier.failure(&error);
+                (Last::Failed(error), failure)
+            }
+            Landed::Cut => return Err(Failure::broke(Broke::Timeout).report()),
+        };
+        self.last = Some(last);
+        Err(failure.report())
     }
 
     fn end(&mut self, finished: Finished, driven: &Driven) -> Result<M::Answer, RetryError<V::Error>>

@@ -60,7 +60,7 @@ enum Stage<Req> {
         said: Said,
     },
     /// The first attempt is out, and there is no loop yet.
-    Ahead(Option<Aloft>, Terms),
+    Ahead(Option<Aloft<Arc<Hub>>>, Terms),
     // In a box: most calls never come here.
     Driven(Box<Driven>),
     Over,
@@ -297,9 +297,9 @@ where
             began = now;
             terms.spec(now, &route)
         };
-        *this.stage = match hub.open_unborrowed(spec) {
-            Unborrowed::Sent(aloft) => {
-                let cut_at = this.hand.cut_at(aloft.limits(), began);
+        *this.stage = match Hub::open_unborrowed(Arc::clone(&hub), spec) {
+            Unborrowed::Sent(aloft, limits) => {
+                let cut_at = this.hand.cut_at(&limits, began);
                 let flight = Flight::off(this.service, request);
                 this.flights.as_mut().take_off(0, flight, cut_at);
                 Stage::Ahead(Some(aloft), terms)
@@ -367,14 +367,12 @@ where
             return None;
         };
         let (report, learned) = this.hand.met(landed, clock);
-        let aloft = aloft.take().expect("an attempt lands once");
+        let mut aloft = aloft.take().expect("an attempt lands once");
         aloft.learned(&learned);
         let terms = *terms;
         if let Some(answer) = this.hand.answer.take() {
-            let route = [terms.candidate];
             *this.stage = Stage::Over;
-            // Where there is an answer, the call is over and nothing follows.
-            drop(aloft.land(&hub, report, |began| terms.spec(began, &route)));
+            aloft.answered(&report);
             return Some(answer);
         }
         let driven = Driven::new(hub, Start::Landed(aloft, report), terms);
