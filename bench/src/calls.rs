@@ -2,7 +2,7 @@
 
 use crate::ours::policy;
 use crate::peers::{Fault, answer, answer_now, ready_now};
-use seawall::{Classify, Failure, Gate};
+use seawall::{Classify, Failure, Gate, Upstream};
 
 impl Classify for Fault {
     fn classify(&self) -> Failure {
@@ -31,6 +31,15 @@ pub fn at_a_gate() -> impl FnMut() {
     let gate = Gate::new(&policy());
     move || {
         assert!(ready_now(async { seawall::retry(answer, &gate).await }).is_ok());
+    }
+}
+
+/// A call at an upstream's gate that is answered.
+pub fn at_an_upstream() -> impl FnMut() {
+    let upstream = Upstream::builder("http://localhost:1").expect("this is a URL");
+    let upstream = upstream.policy(policy()).build().expect("the defaults are right");
+    move || {
+        assert!(ready_now(async { seawall::retry(answer, &upstream).await }).is_ok());
     }
 }
 

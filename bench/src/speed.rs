@@ -25,7 +25,11 @@ pub fn allocations() -> Vec<Measured> {
         Subject::new("core: a call that fails and is answered", move || back.recovery()),
         Subject::new("live: a call that is answered", move || live.success()),
         Subject::new("a closure on its own that is answered", calls::alone()),
-        Subject::new("the same on a thread", calls::alone_blocking()),
+        Subject::new("a closure that knows its attempt", calls::alone_with()),
+        Subject::new("a closure on a thread", calls::alone_blocking()),
+        Subject::new("a closure at a gate", calls::at_a_gate()),
+        Subject::new("a closure at an upstream's gate", calls::at_an_upstream()),
+        Subject::new("a closure at a gate, on a thread", calls::at_a_gate_blocking()),
         Subject::new("tower layer: a call that is answered", layer::success()),
     ])
 }
@@ -73,8 +77,10 @@ const STEP: Duration = Duration::from_millis(1);
 
 fn ratios(measured: &[Measured]) {
     println!();
-    for theirs in [TOWER, TOWER_SHARED, RESILIENCE, RESILIENCE_SHARED] {
-        rounds::print_ratio(measured, LIVE, theirs);
+    for ours in [LIVE, LAYER, AT_A_GATE] {
+        for theirs in [TOWER, TOWER_SHARED, RESILIENCE, RESILIENCE_SHARED] {
+            rounds::print_ratio(measured, ours, theirs);
+        }
     }
 }
 
@@ -92,6 +98,7 @@ fn successes() -> Vec<Subject> {
         Subject::new("seawall core: time given, begin to end", move || core.success()),
         Subject::new(LIVE, move || live.success()),
         Subject::new(LAYER, layer::success()),
+        Subject::new(AT_A_GATE, calls::at_a_gate()),
         Subject::new(TOWER, layered::success()),
         Subject::new(TOWER_SHARED, layered::success_shared()),
         Subject::new(RESILIENCE, resilience::success()),
@@ -103,6 +110,7 @@ const CLOCK: &str = "Instant::now, for scale";
 const BACKON: &str = "backon: async";
 const BACKON_BLOCKING: &str = "backon: blocking";
 const ALONE: &str = "seawall::retry alone";
+const AT_A_GATE: &str = "seawall::retry with a Gate";
 const ALONE_BLOCKING: &str = "seawall::blocking::retry alone";
 
 fn closures() -> Vec<Subject> {
@@ -113,7 +121,8 @@ fn closures() -> Vec<Subject> {
         Subject::new(BACKON, retries::success()),
         Subject::new(ALONE, calls::alone()),
         Subject::new("seawall::retry_with alone", calls::alone_with()),
-        Subject::new("seawall::retry with a Gate", calls::at_a_gate()),
+        Subject::new(AT_A_GATE, calls::at_a_gate()),
+        Subject::new("seawall::retry with an Upstream", calls::at_an_upstream()),
         Subject::new(BACKON_BLOCKING, retries::success_blocking()),
         Subject::new(ALONE_BLOCKING, calls::alone_blocking()),
         Subject::new(

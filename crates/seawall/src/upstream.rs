@@ -60,7 +60,7 @@ use seawall_core::time::Duration;
 use seawall_core::trace::Event;
 use seawall_core::verdict::Endpoint;
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 /// A server that calls go to, with the state that they share. Cheap to clone; clones are the same upstream.
 ///
@@ -86,7 +86,7 @@ struct Shared {
     paths: Known,
     provider: Option<Provider>,
     /// What calls begin with; the gate has its own part.
-    policy: RwLock<CallPolicy>,
+    policy: RwLock<Arc<CallPolicy>>,
     overrides: Vec<Override>,
     badge: Badge,
     transport: Transport,
@@ -327,7 +327,7 @@ impl Upstream {
                     let placed = shared.place.configure(neighbours, engine, now, &policy.gate);
                     placed.map(drop)
                 })?;
-                *shared.policy.write().unwrap_or_else(PoisonError::into_inner) = policy.call;
+                *shared.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy.call);
                 Ok(())
             }
             Door::Own(own) => shared.hub.with(|engine, now| {
@@ -375,7 +375,7 @@ impl Upstream {
     pub(crate) fn rules(&self) -> Rules<'_> {
         let mut candidate = self.shared.candidate;
         candidate.gate = self.gate();
-        Rules::shared(&self.shared.hub, candidate, &self.call_policy())
+        Rules::kept(&self.shared.hub, candidate, Arc::clone(&self.policy_now()))
     }
 
     /// Makes the call ready for this upstream. `key_of_call` is what all its candidates have in common.
@@ -527,8 +527,12 @@ impl Upstream {
 
     /// The policy that a call keeps which begins now.
     pub(crate) fn call_policy(&self) -> CallPolicy {
+        **self.policy_now()
+    }
+
+    fn policy_now(&self) -> RwLockReadGuard<'_, Arc<CallPolicy>> {
         let policy = &self.shared.policy;
-        *policy.read().unwrap_or_else(PoisonError::into_inner)
+        policy.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

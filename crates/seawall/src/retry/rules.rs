@@ -27,15 +27,15 @@ pub(super) enum By<'a> {
 #[derive(Clone, Debug)]
 pub(super) enum Terms<'a> {
     Of(&'a CallPolicy),
-    /// A copy: that of an upstream may be another for the next call. In a box: every call is moved about with its rules.
-    Copied(Box<CallPolicy>),
+    /// The call keeps it: that of an upstream may be another for the next call.
+    Kept(Arc<CallPolicy>),
 }
 
 impl Terms<'_> {
     pub(super) fn policy(&self) -> &CallPolicy {
         match self {
             Self::Of(policy) => policy,
-            Self::Copied(policy) => policy,
+            Self::Kept(policy) => policy,
         }
     }
 }
@@ -43,10 +43,15 @@ impl Terms<'_> {
 impl<'a> Rules<'a> {
     /// Those of a gate of your own engine, for drivers; a [`Gate`] or an [`Upstream`](crate::Upstream) is one already.
     pub fn shared(hub: &'a Arc<Hub>, candidate: Candidate, policy: &CallPolicy) -> Self {
+        Self::kept(hub, candidate, Arc::new(*policy))
+    }
+
+    /// As [`shared`](Self::shared), of a policy that others keep too.
+    pub(crate) const fn kept(hub: &'a Arc<Hub>, candidate: Candidate, policy: Arc<CallPolicy>) -> Self {
         Self(By::Shared {
             hub,
             candidate,
-            policy: Terms::Copied(Box::new(*policy)),
+            policy: Terms::Kept(policy),
         })
     }
 

@@ -336,7 +336,7 @@ impl UpstreamBuilder {
             base: self.base,
             paths: Known::default(),
             provider: self.provider,
-            policy: RwLock::new(self.policy.call),
+            policy: RwLock::new(Arc::new(self.policy.call)),
             overrides: self.overrides,
             badge,
             transport,
