@@ -305,19 +305,6 @@ impl Server {
     }
 }
 
-impl fmt::Debug for Server {
-    /// Without its address, in which secrets travel until it was read.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server")
-            .field("name", &self.name)
-            .field("dialect", &self.dialect)
-            .field("provider", &self.provider)
-            .field("access", &self.access)
-            .field("model", &self.model)
-            .finish_non_exhaustive()
-    }
-}
-
 /// What is wrong with one server.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -43,7 +43,7 @@ pub(crate) struct Events<'a> {
 }
 
 impl<'a> Events<'a> {
-    pub(crate) const fn of(bytes: &'a [u8]) -> Self {
+    pub(crate) fn of(bytes: &'a [u8]) -> Self {
         Self {
             sse: Sse::new(usize::MAX),
             rest: bytes,
