@@ -90,7 +90,7 @@ struct Ran {
 }
 
 enum Ended {
-    Answered(Answer),
+    Answered(Box<Answer>),
     Failed(Box<CallError>),
     /// The caller left.
     Left,
@@ -186,7 +186,7 @@ fn act(
             biased;
             () = clock.sleep_until(leaves_at) => Ended::Left,
             result = upstream.call(call) => match result {
-                Ok(answer) => Ended::Answered(answer),
+                Ok(answer) => Ended::Answered(Box::new(answer)),
                 Err(error) => Ended::Failed(error),
             },
         };

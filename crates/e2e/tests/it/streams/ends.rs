@@ -130,14 +130,14 @@ async fn a_stream_lives_by_its_own_limits_once_it_has_begun() {
     // Breaks when the deadline of the call cuts a stream that is being read (rule F1), when silence or the whole length
     // are not bounded after it, or when a greeting that has no end holds a caller beyond the deadline.
     let long = Policy::builder().deadline(Duration::from_secs(2)).retries(0);
-    let stage = Stage::new("stream events=10 gap=1s", long.clone()).await;
+    let stage = Stage::new("stream events=10 gap=1s", long).await;
     let told = stage.streams(Speaks::Anthropic.asks()).await;
     assert_eq!(told.line(), "answer | complete");
     assert!(stage.millis() >= 9_000);
 
     let stage = Stage::new(
         "stream events=10 gap=1s",
-        long.clone().total(Duration::from_secs(2)),
+        long.total(Duration::from_secs(2)),
     )
     .await;
     let told = stage.streams(Speaks::Anthropic.asks()).await;

@@ -8,7 +8,7 @@ use seawall_core::time::Duration;
 /// Plays the script again and again; its reader leaves one poll later each time.
 async fn check(script: &str, policy: seawall_core::policy::PolicyBuilder, polls_min: u32) {
     for polls in 0.. {
-        let stage = Stage::new(script, policy.clone()).await;
+        let stage = Stage::new(script, policy).await;
         let upstream = stage.upstream.clone();
         let whole = async move { Told::read(upstream.open(Speaks::Anthropic.asks()).await).await };
         let told = stage.play(Cut::after(polls, whole)).await;

@@ -55,7 +55,6 @@ pub(super) struct Stage {
     pub(super) clock: CrankedClock,
     pub(super) mock: Arc<Mock>,
     pub(super) upstream: Upstream,
-    pub(super) transport: Transport,
     wires: Wires,
 }
 
@@ -90,13 +89,12 @@ impl Stage {
             .policy(policy.build().unwrap())
             .clock(at)
             .seed(1)
-            .transport(transport.clone())
+            .transport(transport)
             .recording(Recording::On);
         Self {
             clock,
             mock: Arc::new(mock),
             upstream: upstream(builder).build().unwrap(),
-            transport,
             wires,
         }
     }
@@ -265,11 +263,6 @@ fn text_of(data: &str) -> String {
             .as_str()
             .filter(|_| event["type"] == "response.output_text.delta"));
     text.unwrap_or("").to_owned()
-}
-
-/// A call with this header.
-pub(super) fn with(call: Call, name: &'static str, value: &'static str) -> Call {
-    call.with_header(HeaderName::from_static(name), HeaderValue::from_static(value))
 }
 
 /// What was recorded, in order.
