@@ -1,7 +1,6 @@
 //! A mock, an upstream that calls it, and a clock that turns only while nothing is on its way.
 
 use crate::stage::soon;
-use http::{HeaderName, HeaderValue};
 use seawall::clock::Clock as _;
 use seawall::crank::{Act, CrankedClock, Players, Turn, Wires};
 use seawall::http::Transport;
