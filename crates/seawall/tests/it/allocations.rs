@@ -12,8 +12,11 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderValue, Method};
 use seawall::http::{Outgoing, Resend, Secret, Transport};
 use seawall::upstream::{Call, Upstream};
+use seawall::{Gate, Policy, Preset, blocking};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 
 /// Calls before the first that counts: connections, caches and tables are warm by then.
 const WARM: usize = 20;
@@ -156,4 +159,43 @@ fn a_chat_allocates_what_its_bytes_take_and_nothing_more() {
         &upstream,
         &Call::post_json("/chat/completions", CHAT),
     );
+}
+
+#[test]
+fn a_closure_that_is_answered_allocates_nothing() {
+    // How it could break: the loop that decides on failures is made, in its boxes, for a call that has none.
+    let policy = Policy::preset(Preset::Interactive);
+    let gate = Gate::new(&policy);
+    let upstream = Upstream::builder("http://127.0.0.1:1").unwrap().build().unwrap();
+    let runtime = runtime();
+    let _entered = runtime.enter();
+    let answer = async || std::io::Result::Ok(7);
+    let count = |make: &mut dyn FnMut()| least_and_middle(|| measure(&mut *make).count_total);
+    let ways: [(&str, &mut dyn FnMut()); 6] = [
+        ("alone", &mut || at_once(seawall::retry(answer, &policy))),
+        ("told", &mut || {
+            at_once(seawall::retry_with(|_| answer(), &policy))
+        }),
+        ("at a gate", &mut || at_once(seawall::retry(answer, &gate))),
+        ("at an upstream", &mut || {
+            at_once(seawall::retry(answer, &upstream))
+        }),
+        ("on a thread", &mut || {
+            blocking::retry(|| std::io::Result::Ok(7), &policy)
+                .call()
+                .unwrap();
+        }),
+        ("on a thread, at a gate", &mut || {
+            blocking::retry(|| std::io::Result::Ok(7), &gate).call().unwrap();
+        }),
+    ];
+    for (way, make) in ways {
+        assert_eq!(count(make), (0, 0), "{way}");
+    }
+}
+
+/// Polls what is answered in one poll.
+fn at_once<E: std::fmt::Debug>(call: impl Future<Output = Result<i32, E>>) {
+    let polled = pin!(call).poll(&mut Context::from_waker(Waker::noop()));
+    assert!(matches!(polled, Poll::Ready(Ok(7))));
 }
