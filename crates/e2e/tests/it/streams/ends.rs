@@ -135,11 +135,7 @@ async fn a_stream_lives_by_its_own_limits_once_it_has_begun() {
     assert_eq!(told.line(), "answer | complete");
     assert!(stage.millis() >= 9_000);
 
-    let stage = Stage::new(
-        "stream events=10 gap=1s",
-        long.total(Duration::from_secs(2)),
-    )
-    .await;
+    let stage = Stage::new("stream events=10 gap=1s", long.total(Duration::from_secs(2))).await;
     let told = stage.streams(Speaks::Anthropic.asks()).await;
     assert_eq!(told.line(), "answer | already-streaming timeout");
     assert_eq!(stage.millis(), 2_000);
