@@ -29,9 +29,11 @@ use serde_json::Value;
 use stream::whole_stream;
 use top::Top;
 
+#[cfg(feature = "http")]
 pub(crate) use course::{Complete, Course, Word};
 pub use request::{ANSWER_TOKENS_DEFAULT, RequestBody, request_facts};
 pub use sse::{EVENT_BYTES_MAX, ServerEvent};
+#[cfg(feature = "http")]
 pub(crate) use sse::{RawEvent, Sse};
 pub(crate) use stream::Events;
 
@@ -151,6 +153,7 @@ pub fn read_whole(wire: &Wire<'_>, bytes: &[u8]) -> OwnedBodyFacts {
 }
 
 /// How much of a good answer is looked at before its caller gets it as it comes.
+#[cfg(feature = "http")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lead {
     /// A model's events, up to the first with content.
@@ -161,6 +164,7 @@ pub(crate) enum Lead {
     Bytes,
 }
 
+#[cfg(feature = "http")]
 impl Lead {
     pub(crate) fn of(wire: &Wire<'_>) -> Self {
         if is_encoded(wire) || !is_inference(wire.endpoint) {
@@ -175,6 +179,7 @@ impl Lead {
 }
 
 /// Whether a body that says this of itself is events that can be read.
+#[cfg(feature = "http")]
 pub(crate) fn is_event_stream(content_type: Option<&[u8]>, content_encoding: Option<&[u8]>) -> bool {
     matches!(ContentKind::of(content_type), ContentKind::EventStream) && !says_encoded(content_encoding)
 }

@@ -120,6 +120,7 @@ impl Sse {
     }
 
     /// Bytes that are kept: of an event until it is whole, and of the last id.
+    #[cfg(feature = "http")]
     pub(crate) fn kept_bytes(&self) -> usize {
         self.event_bytes() + self.id.len()
     }
