@@ -86,7 +86,7 @@ fn an_id_is_kept_once_for_all_events_that_have_it() {
     let mut sse = Sse::new(14);
     assert!(sse.read(&mut b"event: 12345\n".as_slice()).unwrap().is_none());
     assert_eq!(
-        sse.read(&mut b"data: 1\n".as_slice()),
+        sse.read(&mut b"data: 123456\n".as_slice()),
         Err(TooLong),
         "a name is part of its event"
     );
