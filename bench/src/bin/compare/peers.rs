@@ -15,8 +15,8 @@ pub fn all() -> Vec<Peer> {
     vec![
         Peer {
             name: "seawall",
-            version: env!("CARGO_PKG_VERSION"),
-            set_up: "`Upstream` with a policy",
+            version: "here",
+            set_up: "`Upstream` of the provider `openai`, with a policy",
             able: &[Retries, Breaks, Limits, Writes],
             client: clients::seawall,
         },

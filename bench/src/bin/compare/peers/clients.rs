@@ -9,6 +9,7 @@ use reqwest_middleware::{ClientBuilder, ClientWithMiddleware};
 use reqwest_retry::RetryTransientMiddleware;
 use reqwest_retry::policies::ExponentialBackoff;
 use seawall::seawall_core::profile::Provider;
+use seawall::seawall_core::profile::Provider;
 use seawall::{Call, Duration, Policy, Upstream};
 use std::sync::Mutex;
 use tower::ServiceBuilder;
@@ -46,6 +47,7 @@ impl Seawall {
         let upstream = upstream.get_or_insert_with(|| {
             let builder = Upstream::builder(server).expect("the mock's own address");
             builder
+                .provider(Provider::OpenAi)
                 .policy(self.policy)
                 .build()
                 .expect("a policy that was built")
