@@ -9,7 +9,6 @@ use reqwest_middleware::{ClientBuilder, ClientWithMiddleware};
 use reqwest_retry::RetryTransientMiddleware;
 use reqwest_retry::policies::ExponentialBackoff;
 use seawall::seawall_core::profile::Provider;
-use seawall::seawall_core::profile::Provider;
 use seawall::{Call, Duration, Policy, Upstream};
 use std::sync::Mutex;
 use tower::ServiceBuilder;

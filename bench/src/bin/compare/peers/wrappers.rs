@@ -13,6 +13,7 @@ use tower::retry::{Policy, RetryLayer};
 use tower::timeout::TimeoutLayer;
 use tower::util::BoxCloneService;
 use tower::{BoxError, ServiceBuilder, ServiceExt as _, service_fn};
+use tower_resilience_circuitbreaker::CircuitBreakerError;
 
 struct Backon {
     http: reqwest::Client,
@@ -143,6 +144,7 @@ pub(super) fn tower_resilience(settings: &Settings) -> Result<Box<dyn Client>, S
     let retry = tower_resilience_retry::RetryLayer::builder()
         .max_attempts(settings.retries as usize + 1)
         .exponential_backoff(settings.base)
+        .retry_on(|error: &CircuitBreakerError<BoxError>| !is_refusal(error))
         .budget(budget)
         .build();
     let service = ServiceBuilder::new()
@@ -151,6 +153,12 @@ pub(super) fn tower_resilience(settings: &Settings) -> Result<Box<dyn Client>, S
         .service(guarded)
         .map_err(|error| BoxError::from(error.to_string()));
     Ok(Box::new(Layers(BoxCloneService::new(service))))
+}
+
+/// Whether an error of its layers has a refusal at its root, which they tell in words alone.
+fn is_refusal(error: &CircuitBreakerError<BoxError>) -> bool {
+    let words = error.to_string();
+    words.contains("status 4") && !words.contains("status 429")
 }
 
 type Breaker = StateMachine<failure_policy::ConsecutiveFailures<backoff::Exponential>, ()>;
