@@ -12,8 +12,8 @@
 //! success. Open times are drawn ± 10 %, and double only for an upstream that trips again before it was closed for
 //! one whole window. What a user forces is a latch outside the automaton, which goes on beneath it.
 //!
-//! What is slow counts against an upstream where the policy says what slow is: [`slow`] says how those are counted that
-//! have not come back. What follows after it closed is a matter of its own: [`ramp`].
+//! What is slow counts against an upstream where the policy says what slow is: `slow` says how those are counted that
+//! have not come back. What follows after it closed is a matter of its own: `ramp`.
 //!
 //! Not covered: who is to blame when half of a model's deployments fail. A gate of a few
 //! calls a second may open on five chance failures in a row. Reference: M. Nygard, Release It!, "Circuit Breaker".
