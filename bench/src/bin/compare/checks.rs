@@ -164,7 +164,7 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         id: "budget",
-        promise: "adds at most 25 % of load to an outage",
+        promise: "adds at most 40 % of load to the beginning of an outage",
         needs: &[Able::Retries],
         settings: Settings {
             base: ms(1),
@@ -452,7 +452,7 @@ fn sends_once(seen: &Seen) -> Cell {
 fn adds_little(seen: &Seen) -> Cell {
     let (calls, attempts) = (seen.ended.len(), seen.attempts.len());
     Cell::of(
-        attempts > calls && attempts * 4 <= calls * 5,
+        attempts > calls && attempts * 5 <= calls * 7,
         format!("{attempts} attempts of {calls} calls"),
     )
 }

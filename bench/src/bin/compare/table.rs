@@ -21,13 +21,7 @@ pub fn markdown(peers: &[Peer], columns: &[Vec<Cell>]) -> String {
     for (nth, check) in CHECKS.iter().enumerate() {
         let _ = write!(text, "| {} |", check.promise);
         for cells in columns {
-            let word = match &cells[nth] {
-                Cell::Yes(_) => "**yes**",
-                Cell::No(_) => "no",
-                Cell::NotItsJob => "–",
-                Cell::NotRun(_) => "not run",
-            };
-            let _ = write!(text, " {word} |");
+            let _ = write!(text, " {} |", word(&cells[nth]));
         }
         text.push('\n');
     }
@@ -37,6 +31,26 @@ pub fn markdown(peers: &[Peer], columns: &[Vec<Cell>]) -> String {
     }
     let _ = writeln!(text, "{END}");
     text
+}
+
+/// What stands in a cell of the page.
+pub fn word(cell: &Cell) -> &'static str {
+    match cell {
+        Cell::Yes(_) => "**yes**",
+        Cell::No(_) => "no",
+        Cell::NotItsJob => "–",
+        Cell::NotRun(_) => "not run",
+    }
+}
+
+/// What the page says of this contestant and this promise.
+pub fn stands<'p>(page: &'p str, peer: &str, promise: &str) -> Option<&'p str> {
+    let cells = |line: &'p str| line.split('|').map(str::trim).collect::<Vec<_>>();
+    let lines = page.split_once(BEGIN)?.1.lines();
+    let mut rows = lines.filter(|line| line.starts_with('|')).map(cells);
+    let column = rows.next()?.iter().position(|cell| *cell == peer)?;
+    let row = rows.find(|row| row.get(1) == Some(&promise))?;
+    row.get(column).copied()
 }
 
 /// Whether the page has this table; says where it differs. What could not run here is compared with nothing.
