@@ -3,6 +3,7 @@
 //! What can go wrong: a key for each attempt, which lets a server do each of them. So a call has one, made once before
 //! the first attempt and the same for all of them, hedges too (rule E3).
 
+use crate::chance::{KeyText, uuid7};
 use seawall_core::rng::Rng;
 use seawall_core::time::Wall;
 use std::fmt;
@@ -18,7 +19,7 @@ pub struct Key(Text);
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Text {
     // As text at once, for who asks for it wants it in a header.
-    Made([u8; 36]),
+    Made(KeyText),
     Own(Arc<str>),
 }
 
@@ -57,15 +58,7 @@ const STREAM: u64 = u64::MAX;
 
 impl Key {
     fn made(date: Wall, seed: u64) -> Self {
-        let mut rng = Rng::new(seed, STREAM);
-        let mut random = [0; 10];
-        let drawn = [rng.next_u64().to_le_bytes(), rng.next_u64().to_le_bytes()];
-        random.copy_from_slice(&drawn.as_flattened()[..10]);
-        let unix_ms = u64::try_from(date.unix_ms).unwrap_or(0);
-        let uuid = uuid::Builder::from_unix_timestamp_millis(unix_ms, &random).into_uuid();
-        let mut text = [0; 36];
-        uuid.hyphenated().encode_lower(&mut text);
-        Self(Text::Made(text))
+        Self(Text::Made(uuid7(date, Rng::new(seed, STREAM))))
     }
 
     /// The key as text.

@@ -8,6 +8,7 @@
 //!
 //! What it does not cover: upstreams in different engines, which no call can move between.
 
+use crate::chance::uuid7;
 use crate::hub::Hub;
 use http::HeaderValue;
 use seawall_core::call::DedupId;
@@ -78,16 +79,9 @@ impl Neighbours {
     pub(super) fn idempotency_key(&self) -> HeaderValue {
         let stream = self.keys.fetch_add(1, Ordering::Relaxed);
         // Streams of calls count up from the first; those of keys count down from the last.
-        let mut rng = Rng::new(self.seed, u64::MAX - stream);
-        let mut random = [0; 10];
-        let drawn = [rng.next_u64().to_le_bytes(), rng.next_u64().to_le_bytes()];
-        for (place, byte) in random.iter_mut().zip(drawn.into_iter().flatten()) {
-            *place = byte;
-        }
-        let unix_ms = u64::try_from(self.hub.clock().wall().unix_ms).unwrap_or(0);
-        let key = uuid::Builder::from_unix_timestamp_millis(unix_ms, &random).into_uuid();
-        let mut text = [0; uuid::fmt::Hyphenated::LENGTH];
-        HeaderValue::from_str(key.hyphenated().encode_lower(&mut text)).expect("a UUID is a header value")
+        let rng = Rng::new(self.seed, u64::MAX - stream);
+        let text = uuid7(self.hub.clock().wall(), rng);
+        HeaderValue::from_bytes(&text).expect("a UUID is a header value")
     }
 
     /// A number for one more upstream.
