@@ -29,6 +29,7 @@ use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use ramp::Ramps;
 pub(crate) use ramp::{Crowd, Ramp};
 use slow::{Slow, Watch};
 pub use words::{Counts, Epoch, Evidence, Pass, Standing, Transition, Trip, View};
@@ -78,8 +79,8 @@ pub struct Breaker {
     other_came: Option<Instant>,
     /// Boxed, as few policies say what slow is.
     slow: Option<Box<Slow>>,
-    /// Only while closed.
-    ramp: Option<Ramp>,
+    /// Boxed, as few policies have one.
+    ramps: Option<Box<Ramps>>,
     before: Counts,
     late: Counts,
 }
@@ -151,7 +152,7 @@ impl Breaker {
             slow: policy
                 .slow_call
                 .map(|slow| Box::new(Slow::new(slow, policy.window))),
-            ramp: None,
+            ramps: policy.ramp.map(|length| Box::new(Ramps::new(length))),
             before: Counts::default(),
             late: Counts::default(),
         }
@@ -179,7 +180,7 @@ impl Breaker {
     /// Whether the clock alone changes nothing of it: nearly always.
     #[inline]
     fn is_steady(&self) -> bool {
-        matches!(self.state, State::Closed) && self.leases.is_empty() && self.ramp.is_none()
+        matches!(self.state, State::Closed) && self.leases.is_empty() && self.running().is_none()
     }
 
     /// Whether every call may send, at any time, until something is recorded or forced.
@@ -197,7 +198,9 @@ impl Breaker {
         self.end_leases();
         match self.state {
             State::Closed => {
-                self.ramp = self.ramp.filter(|ramp| self.now < ramp.end());
+                if let Some(ramps) = &mut self.ramps {
+                    ramps.turn_to(self.now);
+                }
                 None
             }
             State::Open { until } if self.now < until => None,
@@ -384,8 +387,11 @@ impl Breaker {
                 *slow = policy_slow.map(|slow| Box::new(Slow::new(slow, policy.window)));
             }
         }
-        // A ramp goes on to its own end, unless there is to be none.
-        self.ramp = self.ramp.filter(|_| policy.ramp.is_some());
+        match (&mut self.ramps, policy.ramp) {
+            // One that runs goes on to its own end.
+            (Some(ramps), Some(length)) => ramps.configure(length),
+            (ramps, length) => *ramps = length.map(|length| Box::new(Ramps::new(length))),
+        }
         self.leases
             .reserve_exact(slots(policy).saturating_sub(self.leases.len()));
         self.length = self.length.min(policy.open_max);
@@ -401,7 +407,8 @@ impl Breaker {
     /// Bytes that it keeps allocated beside itself: fixed by its policy, whatever it has seen.
     pub fn bytes_kept(&self) -> usize {
         let slow = self.slow.as_ref().map_or(0, |slow| size_of_val(&**slow));
-        self.leases.capacity() * size_of::<Lease>() + slow
+        let ramps = self.ramps.as_ref().map_or(0, |ramps| size_of_val(&**ramps));
+        self.leases.capacity() * size_of::<Lease>() + slow + ramps
     }
 
     /// Probes that may be admitted now; none unless half-open.
@@ -416,7 +423,7 @@ impl Breaker {
     /// overdue, or a ramp ends. `None` while closed otherwise.
     pub fn next_change(&self) -> Option<Instant> {
         let at = match self.state {
-            State::Closed => self.ramp.map_or(Instant::NEVER, |ramp| ramp.end()),
+            State::Closed => self.running().map_or(Instant::NEVER, Ramp::end),
             State::Open { until } => until,
             State::HalfOpen { .. } => self.lease_end().min(self.overdue_at()),
         };
@@ -424,19 +431,24 @@ impl Breaker {
     }
 
     /// The line along which calls are let in, while there is one that holds: a latch stands before it.
-    pub(crate) const fn ramp(&self) -> Option<&Ramp> {
+    pub(crate) fn ramp(&self) -> Option<&Ramp> {
         match self.mode {
-            Mode::Auto => self.ramp.as_ref(),
+            Mode::Auto => self.running(),
             Mode::Open | Mode::Closed | Mode::Observe => None,
         }
     }
 
     /// The same, to be told who came and who went.
-    pub(crate) const fn ramp_mut(&mut self) -> Option<&mut Ramp> {
+    pub(crate) fn ramp_mut(&mut self) -> Option<&mut Ramp> {
         match self.mode {
-            Mode::Auto => self.ramp.as_mut(),
+            Mode::Auto => self.ramps.as_mut()?.running_mut(),
             Mode::Open | Mode::Closed | Mode::Observe => None,
         }
+    }
+
+    /// The same, whatever the latch.
+    fn running(&self) -> Option<&Ramp> {
+        self.ramps.as_ref()?.running()
     }
 
     /// The latch.
@@ -485,7 +497,7 @@ impl Breaker {
             late: self.late,
             probes: self.probes(),
             slow: self.slow.as_ref().map_or(0, |slow| slow.seen()),
-            ramp_per_mille: self.ramp.map(|ramp| ramp.per_mille(self.now)),
+            ramp_per_mille: self.running().map(|ramp| ramp.per_mille(self.now)),
             flapping: self.flapping && !calm,
         }
     }
@@ -647,7 +659,9 @@ impl Breaker {
     fn close(&mut self, how: Transition) -> Transition {
         self.enter(State::Closed);
         self.calm_from = self.now.after(self.policy.window);
-        self.ramp = self.policy.ramp.map(|length| Ramp::new(self.now, length));
+        if let Some(ramps) = &mut self.ramps {
+            ramps.begin(self.now);
+        }
         how
     }
 
@@ -663,7 +677,9 @@ impl Breaker {
         if let Some(slow) = &mut self.slow {
             slow.clear(self.now);
         }
-        self.ramp = None;
+        if let Some(ramps) = &mut self.ramps {
+            ramps.stop();
+        }
         self.run = Run::default();
         self.epoch.0 += 1;
         self.since = self.now;

@@ -45,7 +45,7 @@ use crate::time::{Duration, Instant};
 #[derive(Clone, Debug)]
 pub struct Budget {
     floor_milli: u64,
-    ratio_per_mille: u64,
+    ratio_per_mille: u32,
     on_empty: OnEmpty,
     ring: Ring<Bucket, 11>,
     era: u64,
@@ -71,8 +71,35 @@ pub struct Empty {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Bucket {
-    originals: u64,
-    extras: u64,
+    originals: u32,
+    extras: u32,
+}
+
+// Counts are small, as every key of a process has eleven of these. What they cannot hold errs against the caller: an
+// original that is not counted gives no credit, and where an extra would not be, none is granted.
+impl Bucket {
+    const fn of(originals: u64, extras: u64) -> Self {
+        Self {
+            originals: narrowed(originals),
+            extras: narrowed(extras),
+        }
+    }
+
+    const fn is_full(&self) -> bool {
+        self.extras == u32::MAX
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "what does not fit was taken for the most that does"
+)]
+const fn narrowed(count: u64) -> u32 {
+    if count > u32::MAX as u64 {
+        u32::MAX
+    } else {
+        count as u32
+    }
 }
 
 /// Where the sums of the window before the last change stand.
@@ -94,7 +121,7 @@ impl Budget {
     pub(crate) fn reborn(policy: &BudgetPolicy, earlier: u32) -> Self {
         Self {
             floor_milli: floor_milli(policy),
-            ratio_per_mille: u64::from(policy.ratio_per_mille),
+            ratio_per_mille: policy.ratio_per_mille,
             on_empty: policy.on_empty,
             ring: Ring::new(policy.window),
             era: u64::from(earlier) << 32,
@@ -117,6 +144,9 @@ impl Budget {
     pub fn room(&mut self, now: Instant) -> Result<(), Empty> {
         self.ring.turn_to(now);
         let (granted, allowed) = (self.granted(), self.allowed());
+        if self.ring.all().iter().any(Bucket::is_full) {
+            return Err(Empty { granted, allowed });
+        }
         if granted < allowed {
             Ok(())
         } else {
@@ -150,7 +180,9 @@ impl Budget {
         } else {
             return;
         };
-        if let Some(bucket) = self.ring.numbered_mut(number) {
+        if let Some(bucket) = self.ring.numbered_mut(number)
+            && !bucket.is_full()
+        {
             bucket.extras = bucket.extras.saturating_sub(1);
         }
     }
@@ -160,16 +192,13 @@ impl Budget {
     pub fn configure(&mut self, now: Instant, policy: &BudgetPolicy) {
         self.ring.turn_to(now);
         if policy.window != self.ring.window() {
-            let carried = Bucket {
-                originals: self.originals(),
-                extras: self.granted(),
-            };
+            let carried = Bucket::of(self.originals(), self.granted());
             self.carried.oldest = self.ring.oldest_number();
             self.carried.into = self.ring.restart(now, policy.window, carried);
             self.era = self.era.wrapping_add(1);
         }
         self.floor_milli = floor_milli(policy);
-        self.ratio_per_mille = u64::from(policy.ratio_per_mille);
+        self.ratio_per_mille = policy.ratio_per_mille;
         self.on_empty = policy.on_empty;
     }
 
@@ -194,12 +223,13 @@ impl Budget {
         self.ring
             .all()
             .iter()
-            .fold(0, |sum, bucket| sum.saturating_add(bucket.extras))
+            .map(|bucket| u64::from(bucket.extras))
+            .sum()
     }
 
     /// Extras that the ring allows, as of the last time told, the fraction cut off.
     pub fn allowed(&self) -> u64 {
-        let credit_milli = self.ratio_per_mille.saturating_mul(self.originals());
+        let credit_milli = u64::from(self.ratio_per_mille).saturating_mul(self.originals());
         self.floor_milli.saturating_add(credit_milli) / 1_000
     }
 
@@ -211,12 +241,9 @@ impl Budget {
 
     /// Originals of the newest ten buckets.
     fn originals(&self) -> u64 {
-        let all = self
-            .ring
-            .all()
-            .iter()
-            .fold(0_u64, |sum, bucket| sum.saturating_add(bucket.originals));
-        all.saturating_sub(self.ring.oldest().originals)
+        let all = self.ring.all().iter();
+        let all: u64 = all.map(|bucket| u64::from(bucket.originals)).sum();
+        all - u64::from(self.ring.oldest().originals)
     }
 }
 

@@ -130,6 +130,9 @@ pub(crate) struct Gate {
     pub(crate) savers: Queue,
 }
 
+// A process may have a gate for each of a hundred thousand keys: what few policies ask for is boxed.
+const _: () = assert!(size_of::<Gate>() <= 800);
+
 /// Whether a gate is to be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tenure {

@@ -19,6 +19,51 @@ use crate::time::{Duration, Instant};
 const WHOLE: u64 = 1_000_000;
 const FIRST: u64 = RAMP_FIRST_PER_MILLE as u64 * (WHOLE / 1_000);
 
+/// The ramps of a gate whose policy has them: one at a time, after each closing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ramps {
+    /// Of the next one.
+    length: Duration,
+    running: Option<Ramp>,
+}
+
+impl Ramps {
+    pub(super) const fn new(length: Duration) -> Self {
+        Self {
+            length,
+            running: None,
+        }
+    }
+
+    /// Takes another length, for the next one.
+    pub(super) const fn configure(&mut self, length: Duration) {
+        self.length = length;
+    }
+
+    /// The breaker closed.
+    pub(super) const fn begin(&mut self, now: Instant) {
+        self.running = Some(Ramp::new(now, self.length));
+    }
+
+    /// The breaker is closed no more.
+    pub(super) const fn stop(&mut self) {
+        self.running = None;
+    }
+
+    /// Tells the time: one that runs ends.
+    pub(super) fn turn_to(&mut self, now: Instant) {
+        self.running = self.running.filter(|ramp| now < ramp.end());
+    }
+
+    pub(super) const fn running(&self) -> Option<&Ramp> {
+        self.running.as_ref()
+    }
+
+    pub(super) const fn running_mut(&mut self) -> Option<&mut Ramp> {
+        self.running.as_mut()
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ramp {
     began: Instant,

@@ -184,6 +184,38 @@ fn the_same_window_with_another_ratio_moves_nothing() {
     assert_eq!(drain(&mut budget, at(9_999)).len(), 1);
 }
 
+#[test]
+fn what_a_bucket_cannot_count_is_not_granted() {
+    // Could break if a full count were taken for the true one: what is granted beyond it would be free, for as long as
+    // the bucket stands in the window.
+    let mut budget = Budget::new(&policy(1_000, 1_000_000_000, W));
+    budget.ring.newest_mut().originals = u32::MAX;
+    budget.ring.newest_mut().extras = u32::MAX - 1;
+    let last = budget.charge(at(0));
+    let empty = budget.room(at(0)).unwrap_err();
+    assert_eq!(empty.granted, u64::from(u32::MAX));
+    assert!(empty.granted < empty.allowed, "the bound itself has room");
+    // Nor is it true after one was given back, of a window's sum that was too much to be carried.
+    budget.give_back(at(0), last);
+    assert!(budget.room(at(0)).is_err());
+    assert!(budget.room(at(10_999)).is_err());
+    assert!(budget.room(at(11_000)).is_ok());
+}
+
+#[test]
+fn originals_that_a_bucket_cannot_count_give_no_credit() {
+    // Could break if the count began anew at nought, or if the sum of full buckets did.
+    let mut budget = Budget::new(&policy(1_000, 0, W));
+    for tenth in 0..3 {
+        budget.original(at(tenth * 1_000));
+        budget.ring.newest_mut().originals = u32::MAX;
+        budget.original(at(tenth * 1_000));
+        assert_eq!(budget.allowed(), (tenth + 1) * u64::from(u32::MAX));
+    }
+    budget.configure(at(2_500), &policy(1_000, 0, Duration::from_secs(20)));
+    assert_eq!(budget.allowed(), u64::from(u32::MAX));
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Pass { per_mille_of_window: u64 },
