@@ -25,6 +25,8 @@ mod text;
 mod types;
 mod upstream;
 
+#[cfg(feature = "http")]
+pub(crate) use blot::is_secret as looks_secret;
 pub use effective::{Layer, Origin, Setting, Settings};
 pub use error::{ConfigError, ConfigErrors};
 pub use policy::PolicyConfig;

@@ -48,6 +48,7 @@ mod limits;
 mod line;
 mod outgoing;
 mod pool;
+mod secrecy;
 mod socket;
 mod tls;
 mod transport;
@@ -59,8 +60,8 @@ pub use attempt::{Attempted, Connected, Resend};
 pub use broken::{Broken, Head};
 pub use limits::AttemptLimits;
 pub(crate) use limits::{Late, within};
-pub(crate) use outgoing::is_secret;
 pub use outgoing::{Outgoing, RequestError, Secret};
+pub(crate) use secrecy::{has_secret_query, is_secret};
 pub use transport::{
     DEFAULT_HEAD_BYTES_MAX, DEFAULT_HEADERS_MAX, DEFAULT_IDLE_FOR, DEFAULT_IDLE_PER_PLACE_MAX, Transport,
     TransportBuilder, TransportError,

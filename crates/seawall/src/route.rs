@@ -137,8 +137,9 @@ impl Route {
         &'c self,
         call: &'c Call,
     ) -> (impl Fn(&Stop<'_>) -> bool + 'c, impl Fn(&Leg<'_>) -> Call + 'c) {
-        let own = call.own_credential();
         let first = self.inner.first().upstream;
+        let keyed_by = first.key_header();
+        let own = call.own_credential(keyed_by);
         let serves = move |stop: &Stop<'_>| match own {
             OwnCredential::None => true,
             OwnCredential::InHeaders => stop.upstream.is_same(first) || stop.upstream.has_credential(),
@@ -147,7 +148,7 @@ impl Route {
         let make = move |leg: &Leg<'_>| {
             let mut call = call.clone();
             if !leg.upstream.is_same(first) {
-                call = call.without_credential();
+                call = call.without_credential(keyed_by);
             }
             match leg.model {
                 Some(model) => call.for_model(model),

@@ -446,6 +446,11 @@ impl Upstream {
         })
     }
 
+    /// The header that it was said to take idempotency keys in.
+    pub(crate) fn key_header(&self) -> Option<&HeaderName> {
+        self.shared.key_header.as_ref()
+    }
+
     /// Whether the other is this upstream, keyed or not.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)

@@ -68,7 +68,7 @@ pub(super) fn line(text: &str, known: &[Range<usize>]) -> String {
 }
 
 /// Whether a text looks like a secret of a known issuer.
-pub(super) fn is_secret(text: &str) -> bool {
+pub(crate) fn is_secret(text: &str) -> bool {
     prefixed(text).next().is_some()
 }
 

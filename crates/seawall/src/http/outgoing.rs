@@ -10,19 +10,8 @@ use http::{Method, Request, Uri};
 use http_body_util::Full;
 use seawall_core::profile::Provider;
 
+use super::secrecy::is_secret;
 use super::versions::Versions;
-
-/// Headers whose values are never printed, whether or not they are marked as sensitive (rule M3).
-const SECRET_HEADERS: [&str; 8] = [
-    "api-key",
-    "authorization",
-    "cookie",
-    "proxy-authorization",
-    "set-cookie",
-    "x-amz-security-token",
-    "x-api-key",
-    "x-goog-api-key",
-];
 
 /// Headers about an HTTP/1.1 connection, which no HTTP/2 request may have (RFC 9113 8.2.2).
 const HOP_HEADERS: [&str; 6] = [
@@ -451,11 +440,6 @@ impl fmt::Debug for ShownUrl<'_> {
         }
         Ok(())
     }
-}
-
-/// Whether a header holds a credential.
-pub(crate) fn is_secret(name: &HeaderName, value: &HeaderValue) -> bool {
-    value.is_sensitive() || SECRET_HEADERS.contains(&name.as_str())
 }
 
 /// Headers whose secret values are not printed.

@@ -9,14 +9,13 @@
 //! [`Route::call_with`](crate::route::Route::call_with).
 
 use super::Call;
-use crate::http::is_secret;
+use crate::http::{has_secret_query, is_secret};
 use crate::json::{self, Value};
 use bytes::Bytes;
+use http::{HeaderName, HeaderValue};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Names under which an address holds a credential.
-const SECRET_QUERIES: [&str; 6] = ["access_token", "api-key", "api_key", "apikey", "key", "sig"];
 /// What stands before a model's name in a path, and ends it.
 const MODELS: &str = "/models/";
 
@@ -31,19 +30,12 @@ pub(crate) enum OwnCredential {
 }
 
 impl Call {
-    /// Where the caller's own credential is.
-    pub(crate) fn own_credential(&self) -> OwnCredential {
-        let query = self.path.split_once('?').map_or("", |(_, query)| query);
-        let mut names = query
-            .split('&')
-            .map(|pair| pair.split('=').next().unwrap_or(pair));
-        if names.any(|name| {
-            SECRET_QUERIES
-                .iter()
-                .any(|secret| name.eq_ignore_ascii_case(secret))
-        }) {
+    /// Where the caller's own credential is. `keyed_by` is the header of the idempotency key at the upstream that the call
+    /// was written for, which lets nobody in whatever it is called.
+    pub(crate) fn own_credential(&self, keyed_by: Option<&HeaderName>) -> OwnCredential {
+        if has_secret_query(&self.path) {
             OwnCredential::InAddress
-        } else if self.headers.iter().any(|(name, value)| is_secret(name, value)) {
+        } else if self.secret_headers(keyed_by).next().is_some() {
             OwnCredential::InHeaders
         } else {
             OwnCredential::None
@@ -51,13 +43,22 @@ impl Call {
     }
 
     /// The same for another upstream: without the caller's own credential (rule K5).
-    pub(crate) fn without_credential(mut self) -> Self {
-        let secret = |(name, value)| is_secret(name, value).then(|| name.clone());
-        let names: Vec<_> = self.headers.iter().filter_map(secret).collect();
+    pub(crate) fn without_credential(mut self, keyed_by: Option<&HeaderName>) -> Self {
+        let names: Vec<_> = self.secret_headers(keyed_by).cloned().collect();
         for name in names {
             self.headers.remove(name);
         }
         self
+    }
+
+    fn secret_headers(&self, keyed_by: Option<&HeaderName>) -> impl Iterator<Item = &HeaderName> {
+        let is_key =
+            move |name: &HeaderName, value: &HeaderValue| keyed_by == Some(name) && !value.is_sensitive();
+        let secret = self
+            .headers
+            .iter()
+            .filter(move |(name, value)| is_secret(name, value) && !is_key(name, value));
+        secret.map(|(name, _)| name)
     }
 
     /// The same for this model: in the body where that is a JSON object, and in the path where that names one. No other
