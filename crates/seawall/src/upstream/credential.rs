@@ -64,7 +64,8 @@ impl Credential {
     ///
     /// `refresh` is not asked twice at a time. Its future is polled by whoever waits for it and is dropped when nobody
     /// does; a caller that leaves takes nothing from the others. It has no more than 30 s, and none of its callers waits
-    /// beyond its own attempt. Where it fails, panics or is late, the attempt ends as `denied`; its error is told in
+    /// beyond its own attempt. Where it fails, panics, is late or brings the same again, it has for all attempts that had
+    /// left by then: they end as `denied`, and the first attempt after them asks again. Its error is told in
     /// [`CallError::detail`](super::CallError::detail), so it must hold no secret. It must not call the upstream that it
     /// is for: that call would wait for itself.
     pub fn refreshing<F, A, E>(refresh: F) -> Self

@@ -80,7 +80,7 @@ async fn send_renewed(
         return over(judged);
     }
     leave.sent_back();
-    let version = match refresher.newer_than(version.number, by).await {
+    let version = match refresher.newer_than(&version, by).await {
         Ok(version) if clock.now() < by => version,
         Ok(_) => {
             judged.detail = Some("no time was left to send it with a new one".to_owned());

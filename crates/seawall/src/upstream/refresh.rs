@@ -10,6 +10,8 @@
 //! - nobody waits beyond its own attempt, and no refresh takes longer than [`REFRESH_MAX`]; one that fails, panics or
 //!   takes too long is over, and the next caller begins another;
 //! - a denial speaks of the version that was sent: where a newer one is there, that is taken, and nobody asks;
+//! - a refresh that fails has failed for all attempts that had left by then. Their denials, however late they come, do
+//!   not each ask an identity server that is down; the next attempt does;
 //! - a version that was made here, that nothing was ever accepted with, and that is younger than a latch lasts is not
 //!   replaced: it is denied as any credential is, and latches (rule H9).
 //!
@@ -42,6 +44,8 @@ pub(super) struct Version {
     /// From 1; 0 is none.
     pub(super) number: u32,
     pub(super) secret: Secret,
+    /// Refreshes that had failed when it was handed out.
+    failed_before: u64,
 }
 
 /// Keeps the newest version, and gets the next one.
@@ -63,7 +67,8 @@ struct State {
     made: Option<Instant>,
     flights: u64,
     flight: Option<Flight>,
-    /// Why the last refresh that failed did.
+    /// Refreshes that failed, and why the last of them did.
+    failures: u64,
     failed: Arc<str>,
 }
 
@@ -80,11 +85,16 @@ struct Flight {
 impl Refresher {
     pub(super) fn new(ask: Ask, first: Option<Secret>, clock: Arc<dyn Clock>) -> Self {
         let state = State {
-            newest: first.map(|secret| Version { number: 1, secret }),
+            newest: first.map(|secret| Version {
+                number: 1,
+                secret,
+                failed_before: 0,
+            }),
             replaced: None,
             made: None,
             flights: 0,
             flight: None,
+            failures: 0,
             failed: Arc::from(""),
         };
         Self {
@@ -113,15 +123,19 @@ impl Refresher {
 
     /// The newest version, waited for until `by` where there is none yet. The error says why there is none.
     pub(super) async fn version(&self, by: Instant) -> Result<Version, Arc<str>> {
-        self.newer_than(0, by).await
+        // Nothing was sent yet that an earlier failure could speak for.
+        self.above(0, u64::MAX, by).await
     }
 
-    /// A newer version than the one of this number, which was denied, waited for until `by`. The error says why there
-    /// is none.
-    pub(super) async fn newer_than(&self, number: u32, by: Instant) -> Result<Version, Arc<str>> {
-        let waits = match self.join(number) {
+    /// A newer version than this one, which was sent and denied, waited for until `by`. The error says why there is none.
+    pub(super) async fn newer_than(&self, denied: &Version, by: Instant) -> Result<Version, Arc<str>> {
+        self.above(denied.number, denied.failed_before, by).await
+    }
+
+    async fn above(&self, number: u32, failed_before: u64, by: Instant) -> Result<Version, Arc<str>> {
+        let waits = match self.join(number, failed_before) {
             Joined::There(version) => return Ok(version),
-            Joined::TooYoung(why) => return Err(why),
+            Joined::None(why) => return Err(why),
             Joined::Waits(waits) => waits,
         };
         let began = self.clock.now();
@@ -137,19 +151,22 @@ impl Refresher {
     }
 
     /// Joins the refresh under way, or begins one, unless that is not needed or not worth it.
-    fn join(&self, number: u32) -> Joined {
+    fn join(&self, number: u32, failed_before: u64) -> Joined {
         let now = self.clock.now();
         let mut state = self.shared.lock();
         if let Some(newest) = &state.newest {
             if newest.number > number {
-                return Joined::There(newest.clone());
+                return Joined::There(state.handed_out(newest));
+            }
+            if state.failures > failed_before {
+                return Joined::None(Arc::clone(&state.failed));
             }
             let age = state.made.map(|made| now.since(made));
             let was_accepted = self.accepted.load(Ordering::Relaxed) >= newest.number;
             if let Some(age) = age.filter(|age| !was_accepted && *age < CREDENTIAL_LATCH) {
                 let age = age.up_to_millis();
                 let why = format!("it was made {age} ago and was never accepted; no new one was asked for");
-                return Joined::TooYoung(why.into());
+                return Joined::None(why.into());
             }
         }
         if state.flight.is_none() {
@@ -179,7 +196,8 @@ impl Refresher {
 /// What somebody who needs a newer version meets.
 enum Joined {
     There(Version),
-    TooYoung(Arc<str>),
+    /// None, and none is asked for.
+    None(Arc<str>),
     Waits(Waits),
 }
 
@@ -283,27 +301,40 @@ impl State {
     fn take_in(&mut self, met: Result<Secret, String>, now: Instant) {
         let secret = match met {
             Ok(secret) => secret,
-            Err(why) => {
-                self.failed = format!("a new one could not be had: {why}").into();
-                return;
-            }
+            Err(why) => return self.fail(format!("a new one could not be had: {why}").into()),
         };
         let number = match &self.newest {
             Some(newest) if newest.secret.to_value() == secret.to_value() => {
-                self.failed = Arc::from("the new one is the same as before");
-                return;
+                return self.fail(Arc::from("the new one is the same as before"));
             }
             Some(newest) => newest.number.saturating_add(1),
             None => 1,
         };
-        let replaced = self.newest.replace(Version { number, secret });
+        let replaced = self.newest.replace(Version {
+            number,
+            secret,
+            failed_before: self.failures,
+        });
         self.replaced = replaced.map(|version| version.secret);
         self.made = Some(now);
     }
 
+    fn fail(&mut self, why: Arc<str>) {
+        self.failures += 1;
+        self.failed = why;
+    }
+
+    /// This version, for an attempt that leaves now.
+    fn handed_out(&self, version: &Version) -> Version {
+        Version {
+            failed_before: self.failures,
+            ..version.clone()
+        }
+    }
+
     fn outcome(&self, above: u32) -> Result<Version, Arc<str>> {
         match &self.newest {
-            Some(newest) if newest.number > above => Ok(newest.clone()),
+            Some(newest) if newest.number > above => Ok(self.handed_out(newest)),
             Some(_) | None => Err(Arc::clone(&self.failed)),
         }
     }

@@ -108,6 +108,15 @@ impl Desk {
 
 type Told = Result<Version, Arc<str>>;
 
+/// The version of this number, as it was sent just now.
+fn sent(number: u32) -> Version {
+    Version {
+        number,
+        secret: Secret::bearer("sent").unwrap(),
+        failed_before: u64::MAX,
+    }
+}
+
 /// A caller, polled only when it was woken, as a runtime does.
 struct Caller<'a> {
     wait: Option<Pin<Box<dyn Future<Output = Told> + Send + 'a>>>,
@@ -134,7 +143,7 @@ impl<'a> Caller<'a> {
 
     /// A caller whose version of this number was denied.
     fn denied(refresher: &'a Refresher, number: u32) -> Self {
-        Self::of(refresher.newer_than(number, Instant::NEVER))
+        Self::of(async move { refresher.newer_than(&sent(number), Instant::NEVER).await })
     }
 
     fn turn(&mut self) {
@@ -249,7 +258,7 @@ fn a_wake_dies_with_nobody_who_leaves() {
         Arc::new(CrankedClock::new()),
     ));
     let shared = Arc::clone(&refresher);
-    let waits = async move { shared.newer_than(1, Instant::NEVER).await };
+    let waits = async move { shared.newer_than(&sent(1), Instant::NEVER).await };
     *other.lock().unwrap() = Some(Caller::of(waits));
     let mut polls = Caller::denied(&refresher, 1);
     polls.turn();
@@ -316,8 +325,9 @@ fn nobody_waits_beyond_the_own_time() {
     let desk = Desk::new(&[Does::Brings("two")]);
     let refresher = desk.refresher(Some("one"));
     let by = desk.clock.now().after(Duration::from_secs(2));
+    let one = sent(1);
     let mut callers = [
-        Caller::of(refresher.newer_than(1, by)),
+        Caller::of(refresher.newer_than(&one, by)),
         Caller::denied(&refresher, 1),
     ];
     settle(&mut callers);
@@ -407,11 +417,44 @@ fn threads_that_are_denied_together_share_one_refresh() {
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    let told = crate::blocking::block_on(&clock, refresher.newer_than(1, Instant::NEVER));
+                    let one = sent(1);
+                    let newer = refresher.newer_than(&one, Instant::NEVER);
+                    let told = crate::blocking::block_on(&clock, newer);
                     assert_eq!(told.unwrap().number, 2);
                 });
             }
         });
         assert_eq!(asked.load(Ordering::Relaxed), 1);
+    }
+}
+
+#[test]
+fn a_refresh_that_failed_has_failed_for_all_that_had_left() {
+    // Breaks when each denial that comes after a refresh has failed begins another: two hundred calls that are denied one
+    // after the other ask an identity server two hundred times that is down already. Breaks, too, when it has failed for
+    // good, and the next attempt asks nobody.
+    for does in [Does::Fails, Does::Panics, Does::Brings("one")] {
+        let desk = Desk::new(&[does, Does::Brings("two")]);
+        let refresher = desk.refresher(Some("one"));
+        desk.open();
+        let sends = || {
+            let mut caller = Caller::of(refresher.version(Instant::NEVER));
+            caller.turn();
+            caller.told.unwrap().unwrap()
+        };
+        let versions: Vec<_> = (0..200).map(|_| sends()).collect();
+        let mut told = Vec::new();
+        for version in &versions {
+            // One after the other: nobody waits with anybody.
+            let mut caller = [Caller::of(refresher.newer_than(version, Instant::NEVER))];
+            settle(&mut caller);
+            told.push(caller[0].told().unwrap_err());
+        }
+        told.dedup();
+        assert_eq!((told.len(), desk.asked()), (1, 1), "{told:?}");
+        let next = sends();
+        let mut caller = [Caller::of(refresher.newer_than(&next, Instant::NEVER))];
+        settle(&mut caller);
+        assert_eq!((caller[0].told(), desk.asked()), (new(2, "two"), 2));
     }
 }
