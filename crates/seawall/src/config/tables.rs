@@ -149,11 +149,13 @@ pub(super) fn unique<'w>(reader: &Reader<'_>, names: impl Iterator<Item = &'w Wr
 }
 
 fn models_unique(reader: &Reader<'_>, models: &[ModelConfig]) {
-    let mut seen: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for model in models {
-        let key = (model.upstream.value.as_str(), model.name.value.as_str());
+        let (upstream, name) = (&model.upstream.value, &model.name.value);
+        // The letters' case is nothing where a price is looked for: the later of two would be the only one.
+        let key = format!("{upstream}/{name}").to_ascii_lowercase();
         if let Some(line) = seen.get(&key) {
-            let message = format!("line {line} says already what `{}/{}` is", key.0, shown(key.1));
+            let message = format!("line {line} says already what `{upstream}/{}` is", shown(name));
             reader.error(model.name.at.span.clone(), message, "join the two tables");
         } else {
             seen.insert(key, model.name.at.line);

@@ -314,3 +314,31 @@ fn a_window_that_a_call_fills_to_the_last_token_is_large_enough() {
         );
     }
 }
+
+#[test]
+fn two_prices_of_one_model_are_refused_however_its_name_is_written() {
+    // Breaks when names that are compared here without their letters' case are compared with it where the file is read:
+    // the later of two tables is then the price, and nobody is told.
+    let text = r#"
+        [[upstream]]
+        name = "main"
+        base_url = "https://ai.example.com/v1"
+        [[model]]
+        name = "small"
+        upstream = "main"
+        input = 1.0
+        [[model]]
+        name = "Small"
+        upstream = "main"
+        input = 2.0
+    "#;
+    let error = Prices::builtin()
+        .with_overrides("seawall.toml", text)
+        .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("line 6 says already what `main/Small` is"),
+        "{error}"
+    );
+}
