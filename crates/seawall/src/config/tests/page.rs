@@ -15,8 +15,9 @@ Every key of a `seawall.toml`. `seawall check` reads a file and tells all that i
 - Times have a unit: `\"500ms\"`, `\"30s\"`, `\"2m\"`, `\"1h30m\"`, `\"1d\"`. Sizes too: `\"64KiB\"`, `\"1MiB\"`. Shares are decimals: `0.1`.
   Money is in US dollars.
 - A key that is not here is an error, and so is a value out of its range.
-- *Not yet* means that the key is read and checked, and that nothing obeys it yet; `check` says so, and commands that act on
-  a policy refuse one that has it.
+- *Not yet* means that the key is read and checked, and that no command obeys it yet; `check` says so, and commands that act on
+  a policy refuse one that has it. The library's [`Routes::of`](../guide/routes.md#from-a-file) obeys `[[model]]`, `[[route]]`,
+  `quota`, `parent` and `dedup`, and refuses a route with `money_max`, `cache` or `fit`.
 - The last column is where a key comes from: a [rule](rules.md), or a [decision](../README.md).
 ";
 
