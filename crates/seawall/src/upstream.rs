@@ -128,7 +128,20 @@ impl Drop for Shared {
 #[derive(Clone, Default)]
 pub(crate) struct ModelGate(Option<Door>);
 
-/// One call to make.
+/// One call to make: a method, a path, and what holds for this call alone.
+///
+/// ```
+/// # fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use seawall::{Call, Duration, Replay};
+///
+/// let read = Call::get("/v1/models").with_deadline(Duration::from_secs(5)).with_retries_max(1);
+/// // A write goes again only where a repeat is safe: by a key that the server honours, or by your word.
+/// let paid = Call::post_json("/v1/payments", r#"{"amount":5}"#).with_key("order-7".parse()?);
+/// let asked = Call::post_json("/v1/search", r#"{"words":"tide"}"#).with_replay(Replay::Declared);
+/// # drop((read, paid, asked));
+/// # Ok(()) }
+/// # example().unwrap();
+/// ```
 #[derive(Clone)]
 pub struct Call {
     method: Method,

@@ -82,6 +82,9 @@ impl Answer {
     }
 
     /// Reads the whole body, at most `bytes_max`; a longer one is [`Broke::Protocol`]. A break carries the head.
+    ///
+    /// # Errors
+    /// The body broke off, was silent for too long, or is longer.
     pub async fn collect(mut self, bytes_max: usize) -> Result<Whole, Broken> {
         match self.body.collect(bytes_max).await {
             Ok(body) => Ok(Whole {
@@ -197,6 +200,9 @@ impl AnswerBody {
 
     /// Reads until the end or until more than `bytes_max` bytes are in hand, whichever comes first. What was read
     /// is lost if the future is dropped.
+    ///
+    /// # Errors
+    /// The body broke off, or was silent for too long.
     pub async fn hold(&mut self, bytes_max: usize) -> Result<Hold, Broken> {
         let Some(first) = self.chunk().await.transpose()? else {
             return Ok(Hold::Whole(Bytes::new()));
@@ -213,6 +219,9 @@ impl AnswerBody {
     }
 
     /// Reads the whole rest, at most `bytes_max`; a longer one is [`Broke::Protocol`].
+    ///
+    /// # Errors
+    /// The body broke off, was silent for too long, or is longer.
     pub async fn collect(&mut self, bytes_max: usize) -> Result<Bytes, Broken> {
         match self.hold(bytes_max).await? {
             Hold::Whole(bytes) => Ok(bytes),

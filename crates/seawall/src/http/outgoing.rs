@@ -131,7 +131,10 @@ impl Outgoing {
         }
     }
 
-    /// Adds a header. The error names the header, never its value.
+    /// Adds a header.
+    ///
+    /// # Errors
+    /// A name or a value that no header can have. It names the header, never its value.
     pub fn with_header(mut self, name: &str, value: impl AsRef<[u8]>) -> Result<Self, RequestError> {
         let name = header_name(name)?;
         let value = HeaderValue::from_bytes(value.as_ref()).map_err(|_| RequestError::HeaderValue {
@@ -142,6 +145,9 @@ impl Outgoing {
     }
 
     /// Sets a credential in place of any header of that name.
+    ///
+    /// # Errors
+    /// A name that no header can have.
     pub fn with_secret(mut self, name: &str, secret: Secret) -> Result<Self, RequestError> {
         self.headers.insert(header_name(name)?, secret.0);
         Ok(self)

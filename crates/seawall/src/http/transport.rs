@@ -30,6 +30,21 @@ pub const DEFAULT_HEADERS_MAX: usize = 100;
 ///
 /// Needs a tokio runtime with I/O and time. Nothing runs there on its own but a name's look-up and, for each HTTP/2
 /// connection, the task that moves its bytes: such a connection ends with the runtime on which it was opened.
+///
+/// ```
+/// # fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use seawall::http::Transport;
+/// use seawall::{Duration, Upstream};
+///
+/// let transport = Transport::builder()
+///     .connect_to("api.example.com", "127.0.0.1:8443".parse()?) // For this host, whatever its name resolves to.
+///     .idle_for(Duration::from_secs(10))
+///     .build()?;
+/// let upstream = Upstream::builder("https://api.example.com/v1")?.transport(transport).build()?;
+/// # drop(upstream);
+/// # Ok(()) }
+/// # example().unwrap();
+/// ```
 #[derive(Clone)]
 pub struct Transport {
     pub(super) shared: Arc<Shared>,

@@ -121,6 +121,18 @@ impl Requests<Request> for Whole {
 /// A reqwest client behind gates. Cheap to clone; clones share connections and gates.
 ///
 /// What reqwest's `Client` has, it has: `get`, `post`, `request`, `execute`. See the [module](crate::reqwest).
+///
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use seawall::reqwest::Client;
+/// use seawall::{Policy, Preset};
+///
+/// // A gate for each host; a `&Gate` in the policy's place is one gate for all.
+/// let client = Client::new(reqwest::Client::new(), &Policy::preset(Preset::Interactive));
+/// let answer = client.get("https://api.example.com/v1/models").send().await?;
+/// println!("{}", answer.status());
+/// # Ok(()) }
+/// ```
 #[derive(Clone)]
 pub struct Client {
     sender: Sender,

@@ -18,6 +18,19 @@ use tower_service::Service;
 ///
 /// All services that one layer makes, and all their clones, share the gate. Build it once for each thing that can fail
 /// by itself.
+///
+/// ```
+/// use seawall::tower::SeawallLayer;
+/// use seawall::{Failure, Gate, Policy, Preset};
+/// use std::io::{Error, ErrorKind};
+///
+/// let gate = Gate::new(&Policy::preset(Preset::Interactive));
+/// let layer = SeawallLayer::new(&gate).classify(|error: &Error| match error.kind() {
+///     ErrorKind::InvalidInput => Failure::permanent(),
+///     _ => Failure::transient(),
+/// });
+/// # drop(layer);
+/// ```
 #[derive(Clone)]
 #[must_use = "a layer does nothing before it is put around a service"]
 pub struct SeawallLayer<C = ByType, A = AnyAnswer, R = Cloned> {

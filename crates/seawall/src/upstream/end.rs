@@ -156,6 +156,25 @@ impl<'a> IntoIterator for &'a Attempts {
 }
 
 /// A call that has no good answer, and why.
+///
+/// Match on its `reason`; its `Display` is for people.
+///
+/// ```no_run
+/// # async fn example(upstream: seawall::Upstream) {
+/// use seawall::{Call, Reason};
+///
+/// match upstream.call(Call::get("/v1/models")).await {
+///     Ok(answer) => println!("{} after {} attempts", answer.status, answer.attempts.len()),
+///     Err(error) => match error.reason {
+///         Reason::ServerAskedTooLong { .. } | Reason::CoolingDown { .. } | Reason::BreakerOpen { .. } => {
+///             println!("come back in {:?}", error.retry_after);
+///         }
+///         Reason::Refused { .. } => println!("refused: {:?}", error.answer.map(|answer| answer.status)),
+///         _ => println!("{error}"),
+///     },
+/// }
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct CallError {
     /// The name of the upstream of the last attempt; where none was sent, of the first candidate.

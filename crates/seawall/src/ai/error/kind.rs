@@ -7,6 +7,21 @@ use std::fmt;
 use std::time::SystemTime;
 
 /// What went wrong, as programs match on it.
+///
+/// ```
+/// use seawall::ai::{Error, ErrorKind};
+///
+/// fn advice(error: &Error) -> String {
+///     match error.kind() {
+///         ErrorKind::RateLimited { retry_after: Some(wait), .. } => format!("come back in {wait}"),
+///         ErrorKind::Authentication | ErrorKind::QuotaSpent => "a person must look".to_owned(),
+///         ErrorKind::ContextTooLong => "shorten the prompt".to_owned(),
+///         ErrorKind::StreamBroke { .. } => format!("{} came", error.received().map_or(0, |it| it.message().text().len())),
+///         _ => error.to_string(),
+///     }
+/// }
+/// # let _ = advice;
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
