@@ -8,10 +8,12 @@
 
 use crate::repo::{Error, Repo};
 use crate::tidy::Finding;
-use std::collections::BTreeSet;
-use std::fs;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::{fs, thread};
 use toml::Table;
 
 /// Where the faults stand.
@@ -20,6 +22,9 @@ pub const TABLE: &str = "xtask/faults.toml";
 pub const PAGE: &str = "ARCHITECTURE.md";
 const BEGIN: &str = "<!-- faults: written by `cargo xtask docs` -->";
 const END: &str = "<!-- end of faults -->";
+/// The most copies of the tree at once: each builds the dependencies of the tests for itself, which soon costs more than
+/// another copy saves.
+const COPIES_MAX: usize = 4;
 
 /// One fault, and who must notice it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,6 +93,17 @@ impl Suite {
         Self::ALL.into_iter().find(|suite| suite.name() == name)
     }
 
+    /// How many copies of the tree it is broken in at once.
+    ///
+    /// A build of one crate keeps about one processor busy, so each has a copy. A suite that looks at sockets or at the
+    /// clock of the host has one: what fails because the machine is busy would pass for a catch.
+    fn copies(self) -> usize {
+        match self {
+            Self::Core => thread::available_parallelism().map_or(1, |count| count.get().min(COPIES_MAX)),
+            Self::Live | Self::LiveIt | Self::Ends | Self::Batch | Self::Lab | Self::Loom => 1,
+        }
+    }
+
     /// The words after `cargo test`, and the folder to say them in.
     const fn words(self) -> (&'static str, &'static [&'static str]) {
         match self {
@@ -100,6 +116,8 @@ impl Suite {
                     "--lib",
                     "--config",
                     "profile.test.package.seawall-core.opt-level=1",
+                    "--config",
+                    "profile.test.debug=false",
                 ],
             ),
             Self::Live => ("", &["-p", "seawall", "--lib"]),
@@ -219,21 +237,85 @@ pub fn broken(source: &str, fault: &Fault) -> Result<String, usize> {
     }
 }
 
+/// Plays the faults, suite by suite as they come, and tells what became of each, in their order.
+///
+/// # Errors
+/// A file cannot be read or written, cargo cannot be run, or `told` fails.
+pub fn play(
+    repo: &Repo,
+    faults: &[Fault],
+    mut told: impl FnMut(&Fault, &Caught) -> Result<(), Error>,
+) -> Result<(), Error> {
+    for faults in faults.chunk_by(|one, next| one.suite == next.suite) {
+        let count = faults[0].suite.copies().min(faults.len());
+        let copies: Vec<Copy> = (0..count)
+            .map(|nth| Copy::of(repo, nth))
+            .collect::<Result<_, Error>>()?;
+        let next = AtomicUsize::new(0);
+        let (ended, endings) = mpsc::channel();
+        thread::scope(|scope| {
+            for copy in &copies {
+                let (ended, next) = (ended.clone(), &next);
+                scope.spawn(move || {
+                    while let Some((nth, fault)) = taken(faults, next) {
+                        // Nobody listens once the run has failed.
+                        if ended.send((nth, copy.play(repo, fault))).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop(ended);
+            in_order(endings, |nth, caught| told(&faults[nth], &caught?))
+        })?;
+    }
+    Ok(())
+}
+
+/// The next fault that no copy has taken, and which it is.
+fn taken<'a>(faults: &'a [Fault], next: &AtomicUsize) -> Option<(usize, &'a Fault)> {
+    let nth = next.fetch_add(1, Ordering::Relaxed);
+    faults.get(nth).map(|fault| (nth, fault))
+}
+
+/// Tells the endings by their numbers, from 0 on; one that comes before its turn is kept.
+fn in_order<T>(
+    endings: impl IntoIterator<Item = (usize, T)>,
+    mut told: impl FnMut(usize, T) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let (mut early, mut due) = (BTreeMap::new(), 0);
+    for (nth, ending) in endings {
+        early.insert(nth, ending);
+        while let Some(ending) = early.remove(&due) {
+            told(due, ending)?;
+            due += 1;
+        }
+    }
+    Ok(())
+}
+
 /// A copy of the tree in which faults are played, with builds of its own; kept from run to run, so that only what has
 /// changed is built again.
 #[derive(Debug)]
-pub struct Copy {
+struct Copy {
     root: PathBuf,
+    builds: PathBuf,
 }
 
 impl Copy {
-    /// The copy below `target/faults`, brought up to date.
-    ///
-    /// # Errors
-    /// A file cannot be read or written.
-    pub fn of(repo: &Repo) -> Result<Self, Error> {
-        let root = repo.root().join("target/faults/tree");
-        let copy = Self { root };
+    /// The copy of this number below `target/faults`, brought up to date.
+    fn of(repo: &Repo, nth: usize) -> Result<Self, Error> {
+        let folder = repo.root().join("target/faults");
+        let copy = match nth {
+            0 => Self {
+                root: folder.join("tree"),
+                builds: folder.join("build"),
+            },
+            _ => Self {
+                root: folder.join(format!("tree-{nth}")),
+                builds: folder.join(format!("build-{nth}")),
+            },
+        };
         let mut kept = BTreeSet::new();
         for file in &repo.files {
             let bytes = read_bytes(&repo.root().join(&file.path))?;
@@ -245,10 +327,7 @@ impl Copy {
     }
 
     /// Puts the fault in, runs its tests, takes it out again.
-    ///
-    /// # Errors
-    /// A file cannot be written, or cargo cannot be run.
-    pub fn play(&self, repo: &Repo, fault: &Fault) -> Result<Caught, Error> {
+    fn play(&self, repo: &Repo, fault: &Fault) -> Result<Caught, Error> {
         let source = repo.text(&fault.file)?;
         let faulty = match broken(source, fault) {
             Ok(faulty) => faulty,
@@ -304,7 +383,7 @@ impl Copy {
             .args(["test", "--offline", "--color", "never"])
             .args(target)
             .args(words)
-            .env("CARGO_TARGET_DIR", self.root.with_file_name("build").join(folder))
+            .env("CARGO_TARGET_DIR", self.builds.join(folder))
             // What a fault breaks is the test's own news; a shrunk case of it is not worth its time here.
             .env("PROPTEST_MAX_SHRINK_ITERS", "0")
             .env("RUST_BACKTRACE", "0");

@@ -160,10 +160,8 @@ fn run_faults(suites: &[Suite], out: &mut impl Write) -> Result<Answer, Error> {
     let mut all = faults::read(&repo)?;
     all.retain(|fault| suites.is_empty() || suites.contains(&fault.suite));
     all.sort_by_key(|fault| fault.suite);
-    let copy = faults::Copy::of(&repo)?;
     let mut answer = Answer::Yes;
-    for fault in &all {
-        let caught = copy.play(&repo, fault)?;
+    faults::play(&repo, &all, |fault, caught| {
         let mark = if caught.is_caught() { "ok   " } else { "FAIL " };
         if !caught.is_caught() {
             answer = Answer::No;
@@ -177,8 +175,8 @@ fn run_faults(suites: &[Suite], out: &mut impl Write) -> Result<Answer, Error> {
                 fault.suite.name(),
                 caught.said()
             ),
-        )?;
-    }
+        )
+    })?;
     say(out, &format!("{} faults", all.len()))?;
     // No faults are no proof.
     Ok(if all.is_empty() { Answer::No } else { answer })

@@ -79,3 +79,40 @@ fn only_a_test_that_failed_is_a_catch() {
         assert!(!other.is_caught(), "{other:?}");
     }
 }
+
+#[test]
+fn faults_are_told_in_the_order_of_their_table() {
+    // Could break if a copy that is done early were told before the one that began earlier, or one were left out.
+    let told = |endings: [(usize, &'static str); 4]| {
+        let mut told = Vec::new();
+        in_order(endings, |nth, name| {
+            told.push((nth, name));
+            Ok(())
+        })
+        .unwrap();
+        told
+    };
+    let table = [(0, "a"), (1, "b"), (2, "c"), (3, "d")];
+    assert_eq!(told(table), table);
+    assert_eq!(told([(1, "b"), (0, "a"), (3, "d"), (2, "c")]), table);
+    assert_eq!(told([(3, "d"), (2, "c"), (1, "b"), (0, "a")]), table);
+}
+
+#[test]
+fn only_a_suite_without_sockets_is_broken_in_copies_at_once() {
+    // Could break if a suite of sockets were played beside a build: a test that fails for want of time is no catch.
+    for suite in Suite::ALL {
+        assert!(suite.copies() == 1 || suite == Suite::Core, "{}", suite.name());
+    }
+}
+
+#[test]
+fn every_fault_is_taken_once() {
+    // Could break if two copies took the same fault, or none took the last one.
+    let repo = Repo::of(vec![File::new(TABLE, &ROW.repeat(3))]);
+    let (faults, next) = (read(&repo).unwrap(), AtomicUsize::new(0));
+    let numbers: Vec<usize> = std::iter::from_fn(|| taken(&faults, &next))
+        .map(|(nth, _)| nth)
+        .collect();
+    assert_eq!(numbers, [0, 1, 2]);
+}
