@@ -224,6 +224,17 @@ impl CallPolicy {
         self.patience = patience;
         self
     }
+
+    /// The same, with no wait of its own between attempts: what naive clients do. For comparisons with them; no builder
+    /// and no file can say it.
+    #[must_use]
+    pub const fn without_waits(mut self) -> Self {
+        self.backoff.base = Duration::ZERO;
+        self.backoff.min = Duration::ZERO;
+        self.backoff.cap = Duration::ZERO;
+        self.backoff.jitter = Jitter::None;
+        self
+    }
 }
 
 /// Our own guess at when to come back (rules B1 to B4).

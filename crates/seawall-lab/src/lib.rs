@@ -27,6 +27,7 @@ pub mod plan;
 pub mod run;
 pub mod scenario;
 pub mod script;
+pub mod sim;
 
 pub use error::ScriptError;
 pub use script::Script;

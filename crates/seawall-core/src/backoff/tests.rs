@@ -294,3 +294,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn without_waits_every_delay_is_nothing() {
+    // Could break by a base that is taken for missing, or by a grown ceiling that forgets its cap.
+    let call = crate::policy::Policy::preset(crate::policy::Preset::Default).call;
+    let backoff = call.without_waits().backoff();
+    let mut rng = Rng::new(1, 1);
+    for n in [0, 1, 5, 100, u32::MAX] {
+        assert_eq!(
+            backoff.draw(&mut rng, n, Duration::from_secs(9), Duration::MAX),
+            Some(Duration::ZERO)
+        );
+    }
+}

@@ -1,0 +1,28 @@
+//! The simulator: the engine that runs live, in virtual time, for as many clients as memory holds.
+//!
+//! Pure: it reads no clock, opens nothing, and from one seed gives the same figures on every machine. [`model`] says
+//! what is simulated, [`run`] runs it, [`tally`] is what comes out of one run and [`summary`] of
+//! many, [`study`] puts policies side by side, [`luck`] is where chance comes from and [`agenda`] what happens next.
+
+pub mod agenda;
+pub mod luck;
+pub mod model;
+mod server;
+pub mod study;
+pub mod summary;
+pub mod tally;
+mod world;
+
+use agenda::Radix;
+use model::{Contender, Model};
+use tally::Tally;
+use world::World;
+
+/// One run of `contender` in `model`. The same seed gives the same arrivals and the same luck at the servers to every
+/// contender, and the same tally on every machine.
+pub fn run(model: &Model, contender: &Contender, seed: u64) -> Tally {
+    World::<Radix<_>>::new(model, contender, seed).run()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,344 @@
+//! What is simulated: who calls, through which layers, and what the servers do. Every switch that decides an outcome is
+//! here, so that a scenario file and a report can name it.
+
+use super::luck::Length;
+use crate::plan::Limit;
+use seawall_core::policy::Policy;
+use seawall_core::time::{Duration, Instant};
+use std::sync::Arc;
+
+/// One scenario, without the policies that are compared in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    /// Who calls, and when.
+    pub load: Load,
+    /// How long a message is on its way, each way.
+    pub hop: Length,
+    /// Callers between the clients and the servers, the nearest to the clients first. Empty: the clients call the servers.
+    pub layers: Vec<Layer>,
+    /// The servers that the last layer calls: candidates of its route, or shards.
+    pub servers: Vec<Server>,
+    /// Which of the servers an attempt goes to.
+    pub spread: Spread,
+    /// No call begins after this; those that are there go on to their ends.
+    pub horizon: Duration,
+    /// What begins before this counts for nothing but the pictures.
+    pub warmup: Duration,
+}
+
+/// How a policy is worn: by whom, and who shares its gates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contender {
+    /// What it is called in reports.
+    pub name: String,
+    /// The policy of the clients, and of every layer that has none of its own.
+    pub policy: Policy,
+    /// Who shares a gate.
+    pub fleet: Fleet,
+}
+
+/// Who shares the gates of a policy: each group is an engine of its own, as a process is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fleet {
+    /// Each client has its own.
+    PerClient,
+    /// So many clients have one.
+    PerProcess {
+        /// Clients in a process, at least one.
+        clients: u32,
+    },
+    /// All have one.
+    One,
+}
+
+impl Fleet {
+    /// The process of a client.
+    pub const fn process_of(self, client: u32) -> u32 {
+        match self {
+            Self::PerClient => client,
+            Self::PerProcess { clients } => client / clients,
+            Self::One => 0,
+        }
+    }
+
+    /// How many processes so many clients have.
+    pub const fn processes(self, clients: u32) -> u32 {
+        match self {
+            Self::PerClient => clients,
+            Self::PerProcess { clients: each } => clients.div_ceil(each),
+            Self::One => 1,
+        }
+    }
+}
+
+/// Who calls, and when.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Load {
+    /// Calls come whether or not the ones before them have ended.
+    Open {
+        /// How many clients there are; each call is one's, drawn evenly.
+        clients: u32,
+        /// Calls a second, all clients together.
+        per_second: f64,
+        /// How the gaps are spread.
+        gaps: Gaps,
+        /// When there are more or fewer.
+        bursts: Vec<Burst>,
+    },
+    /// Each client calls, waits for the end, thinks, and calls again.
+    Closed {
+        /// How many.
+        clients: u32,
+        /// How long one thinks.
+        think: Length,
+        /// When the first calls begin: all at once, or each after one time of thinking.
+        start: Start,
+        /// How many calls each makes; `None` is up to the horizon.
+        calls_each: Option<u32>,
+    },
+    /// Calls come as in `Open`, and each holds one of so many connections from its first attempt to its end, waits
+    /// between attempts included; one that finds none waits for it, and its latency counts from when it came.
+    Pool {
+        /// How many connections.
+        connections: u32,
+        /// Calls a second.
+        per_second: f64,
+        /// How the gaps are spread.
+        gaps: Gaps,
+    },
+    /// Calls that somebody recorded, in the order of their times.
+    Trace {
+        /// How many clients there are: a call is one's, in turn.
+        clients: u32,
+        /// The calls.
+        calls: Arc<[Arrival]>,
+    },
+}
+
+impl Load {
+    /// How many clients there are.
+    pub fn clients(&self) -> u32 {
+        match self {
+            Self::Open { clients, .. } | Self::Closed { clients, .. } | Self::Trace { clients, .. } => {
+                *clients
+            }
+            Self::Pool { connections, .. } => *connections,
+        }
+    }
+}
+
+/// One recorded call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// When.
+    pub at: Instant,
+    /// Tokens that it sends.
+    pub tokens_in: u32,
+    /// Tokens that it is answered with.
+    pub tokens_out: u32,
+}
+
+/// How the gaps between arrivals are spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gaps {
+    /// Exponential: independent callers.
+    Poisson,
+    /// All equal.
+    Constant,
+}
+
+/// A time with more or fewer calls.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Burst {
+    /// From when.
+    pub at: Instant,
+    /// For how long.
+    pub lasts: Duration,
+    /// Times the usual rate.
+    pub factor: f64,
+}
+
+/// When the first calls of a closed load begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// All at the beginning.
+    Together,
+    /// Each after one time of thinking.
+    Spread,
+}
+
+/// A caller between clients and servers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layer {
+    /// What it is called.
+    pub name: String,
+    /// Its own policy; `None` is the contender's.
+    pub policy: Option<Policy>,
+    /// How many processes it has; a call goes to one, drawn evenly.
+    pub processes: u32,
+    /// Whether attempts are told across: the layer hears which attempt of its caller a call is (rule G3), and its caller
+    /// hears not to repeat what the layer gave up (rule M2).
+    pub told: Told,
+}
+
+/// Whether callers and called tell each other of their attempts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// Each retries as if nobody else did.
+    Nothing,
+    /// The number of the attempt goes down, "do not retry" comes up.
+    Attempts,
+}
+
+/// Which server an attempt goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spread {
+    /// The servers are candidates of one route, in order, each behind a gate of its own.
+    Route,
+    /// The servers are shards; a call belongs to one, drawn evenly, and all are behind one gate.
+    ShardsOneGate,
+    /// The servers are shards, each behind a gate of its own.
+    ShardsOwnGates,
+}
+
+/// A server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Server {
+    /// How attempts are worked off.
+    pub capacity: Capacity,
+    /// How long an attempt takes once it is worked on.
+    pub service: Length,
+    /// Of attempts that wait for a worker: who is next.
+    pub order: Order,
+    /// How many may wait; `None` is any number.
+    pub queue_max: Option<u32>,
+    /// What a refusal because the queue is full costs a worker.
+    pub reject_cost: Duration,
+    /// What becomes of work whose caller has stopped waiting.
+    pub orphans: Orphans,
+    /// What goes wrong of itself.
+    pub failures: Failures,
+    /// How many it lets in, and how it tells.
+    pub limit: Option<Limit>,
+    /// When it is not well.
+    pub outages: Vec<Outage>,
+    /// What a million tokens cost, read and written, in millionths of a dollar.
+    pub price: Price,
+}
+
+impl Default for Server {
+    /// One that answers at once and never fails.
+    fn default() -> Self {
+        Self {
+            capacity: Capacity::Unbounded,
+            service: Length::ZERO,
+            order: Order::Fifo,
+            queue_max: None,
+            reject_cost: Duration::ZERO,
+            orphans: Orphans::Worked,
+            failures: Failures::None,
+            limit: None,
+            outages: Vec::new(),
+            price: Price::default(),
+        }
+    }
+}
+
+/// How attempts are worked off.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Capacity {
+    /// All at once.
+    Unbounded,
+    /// So many at a time; others wait.
+    Workers(u32),
+    /// All at once, each slower for those that were there when it came.
+    Coupled {
+        /// What each of them adds.
+        slope: Duration,
+    },
+    /// One row that all want to write, optimistically: an attempt reads its version, and its write holds only where that
+    /// is still the version. Takes four hops and no time at the server.
+    OptimisticLock,
+}
+
+/// Who is next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Who came first.
+    Fifo,
+    /// Who came last.
+    Lifo,
+}
+
+/// What becomes of work whose caller has stopped waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Orphans {
+    /// It is done all the same: nobody told the server.
+    Worked,
+    /// It is dropped where it still waits for a worker; what is worked on is finished.
+    Dropped,
+}
+
+/// What goes wrong of itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Failures {
+    /// Nothing.
+    None,
+    /// Each attempt alike.
+    Independent {
+        /// How many fail, 0 to 1.
+        chance: f64,
+    },
+    /// An attempt after a failed one of its call fails more often.
+    Sticky {
+        /// How many first attempts fail, 0 to 1.
+        first: f64,
+        /// How many later ones do, 0 to 1.
+        again: f64,
+    },
+}
+
+/// A time in which a server is not well.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outage {
+    /// From when.
+    pub at: Instant,
+    /// For how long.
+    pub lasts: Duration,
+    /// What is wrong.
+    pub how: Trouble,
+    /// How many attempts it hits, 0 to 1.
+    pub share: f64,
+}
+
+/// What is wrong with a server.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Trouble {
+    /// It answers with a failure status at once.
+    FailFast,
+    /// Nothing connects: provably not sent.
+    Refuse,
+    /// It takes attempts and works on none; those that wait are worked on afterwards.
+    Hang,
+    /// Everything takes so many times as long.
+    Slow {
+        /// Times the usual.
+        factor: f64,
+    },
+    /// It answers 429 at once.
+    Throttle {
+        /// With this wait, where it says one.
+        retry_after: Option<Duration>,
+    },
+    /// It does the work, and its answer breaks off.
+    Truncate,
+}
+
+/// What tokens cost, in millionths of a dollar for a million.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Price {
+    /// Read.
+    pub per_million_in: u64,
+    /// Written.
+    pub per_million_out: u64,
+}

@@ -1,0 +1,315 @@
+//! What a server does with attempts: waits, works, refuses, breaks.
+//!
+//! What can go wrong: most simulated servers forget what makes outages last. Work goes on for callers that have left,
+//! a refusal costs time as well, a queue that is full of the dead is still worked off, and a limit that refuses says
+//! when to come back. Each of these is a switch of [`Server`], and none has a silent default in a file.
+//!
+//! It never touches the agenda: it says what becomes of an attempt and until when a worker is busy, and the world puts
+//! that on the agenda.
+
+use super::luck::{Draws, Luck, Purpose, nanos, whole};
+use super::model::{Capacity, Failures, Order, Orphans, Outage, Server, Trouble};
+use crate::plan::{Admission, Meter, Wait};
+use seawall_core::time::{Duration, Instant};
+use std::collections::VecDeque;
+
+/// What an attempt came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// An answer.
+    Answered,
+    /// A failure status.
+    Failed,
+    /// No connection.
+    Refused,
+    /// 429.
+    Throttled { retry_after: Option<Duration> },
+    /// 503, because too many wait.
+    Shed,
+    /// An answer that breaks off.
+    Truncated,
+    /// 409: the row has another version by now.
+    Conflict,
+    /// The layer below gave up, and says not to repeat that.
+    GivenUp,
+}
+
+/// Which send of which call, for whom: what chance is named by, and what a server knows of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ticket {
+    pub(super) who: u64,
+    pub(super) nth: u64,
+    pub(super) attempt: u32,
+    pub(super) tokens_in: u32,
+    pub(super) tokens_out: u32,
+    /// When its caller stops waiting.
+    pub(super) until: Instant,
+}
+
+impl Ticket {
+    fn draws(&self, luck: Luck, purpose: Purpose) -> Draws {
+        luck.of_attempt(purpose, self.who, self.nth, self.attempt)
+    }
+}
+
+/// An attempt that a server has taken in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Job {
+    /// Names the attempt to the world.
+    pub(super) attempt: u64,
+    pub(super) ticket: Ticket,
+    lasts: Duration,
+    fate: Fate,
+    /// The version that it read.
+    version: u64,
+}
+
+/// What a server does with an attempt that has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// It is answered at once.
+    Over(Fate),
+    /// It is worked on until then.
+    Works { job: u32, until: Instant },
+    /// It waits for a worker.
+    Waits,
+    /// It has read a version; its write comes when the world brings it.
+    Read { job: u32 },
+}
+
+/// A job that a worker has finished with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Done {
+    pub(super) job: Job,
+    pub(super) fate: Fate,
+    pub(super) worked: Duration,
+}
+
+/// A server at work.
+#[derive(Debug)]
+pub(super) struct Desk<'m> {
+    server: &'m Server,
+    luck: Luck,
+    jobs: Vec<Job>,
+    free: Vec<u32>,
+    waiting: VecDeque<u32>,
+    working: u32,
+    version: u64,
+    meter: Meter,
+    outages: Vec<Outage>,
+    /// Outages before this one are over.
+    next_outage: usize,
+}
+
+impl<'m> Desk<'m> {
+    pub(super) fn new(server: &'m Server, outages: Vec<Outage>, luck: Luck) -> Self {
+        Self {
+            server,
+            luck,
+            jobs: Vec::new(),
+            free: Vec::new(),
+            waiting: VecDeque::new(),
+            working: 0,
+            version: 0,
+            meter: Meter::default(),
+            outages,
+            next_outage: 0,
+        }
+    }
+
+    /// When a stall that is on at `now` ends.
+    fn stalled_until(&mut self, now: Instant) -> Option<Instant> {
+        self.outage(now)
+            .filter(|outage| outage.how == Trouble::Hang)
+            .map(|outage| outage.at.after(outage.lasts))
+    }
+
+    /// An attempt has come.
+    pub(super) fn take(&mut self, now: Instant, attempt: u64, ticket: Ticket) -> Taken {
+        let hit = self.outage(now).filter(|outage| {
+            outage.share >= 1.0 || ticket.draws(self.luck, Purpose::Severity).happens(outage.share)
+        });
+        let trouble = hit.map(|outage| outage.how);
+        match trouble {
+            Some(Trouble::FailFast) => return Taken::Over(Fate::Failed),
+            Some(Trouble::Refuse) => return Taken::Over(Fate::Refused),
+            Some(Trouble::Throttle { retry_after }) => return Taken::Over(Fate::Throttled { retry_after }),
+            Some(Trouble::Hang | Trouble::Slow { .. } | Trouble::Truncate) | None => {}
+        }
+        if let Some(refused) = self.over_the_limit(now, ticket) {
+            return Taken::Over(refused);
+        }
+        let fate = match trouble {
+            Some(Trouble::Truncate) => Fate::Truncated,
+            _ if self.fails(ticket) => Fate::Failed,
+            _ => Fate::Answered,
+        };
+        let job = Job {
+            attempt,
+            ticket,
+            lasts: self.length(ticket, trouble),
+            fate,
+            version: self.version,
+        };
+        match self.server.capacity {
+            Capacity::OptimisticLock => Taken::Read { job: self.keep(job) },
+            // What comes in a stall is begun when that is over.
+            Capacity::Unbounded | Capacity::Coupled { .. } => {
+                let from = self.stalled_until(now).unwrap_or(now);
+                self.start(from, job)
+            }
+            Capacity::Workers(workers) => {
+                if self.working < workers && !matches!(trouble, Some(Trouble::Hang)) {
+                    return self.start(now, job);
+                }
+                let waiting = u32::try_from(self.waiting.len()).unwrap_or(u32::MAX);
+                if self.server.queue_max.is_some_and(|most| waiting >= most) {
+                    return Taken::Over(Fate::Shed);
+                }
+                let job = self.keep(job);
+                self.waiting.push_back(job);
+                Taken::Waits
+            }
+        }
+    }
+
+    /// The write of an attempt that read a version has come.
+    pub(super) fn write(&mut self, job: u32) -> Done {
+        let job = self.let_go(job);
+        let holds = job.version == self.version;
+        self.version += u64::from(holds);
+        Done {
+            job,
+            fate: if holds { Fate::Answered } else { Fate::Conflict },
+            worked: Duration::ZERO,
+        }
+    }
+
+    /// When a job that ends at `now` really ends: a stall holds up what is worked on.
+    pub(super) fn held_up(&mut self, now: Instant) -> Option<Instant> {
+        let outage = self.outage(now)?;
+        let done_of_stall = now.since(outage.at);
+        (outage.how == Trouble::Hang).then(|| outage.at.after(outage.lasts).after(done_of_stall))
+    }
+
+    /// A worker has finished.
+    pub(super) fn finish(&mut self, job: u32) -> Done {
+        self.working -= 1;
+        let job = self.let_go(job);
+        Done {
+            job,
+            fate: job.fate,
+            worked: job.lasts,
+        }
+    }
+
+    /// The next that waits, where a worker is free for it; `waits_for` says whether a caller still waits.
+    pub(super) fn start_next(
+        &mut self,
+        now: Instant,
+        mut waits_for: impl FnMut(u64) -> bool,
+    ) -> Option<(u32, Instant)> {
+        let Capacity::Workers(workers) = self.server.capacity else {
+            return None;
+        };
+        if self.working >= workers {
+            return None;
+        }
+        loop {
+            let job = match self.server.order {
+                Order::Fifo => self.waiting.pop_front(),
+                Order::Lifo => self.waiting.pop_back(),
+            }?;
+            let waiting = self.jobs[job as usize];
+            if self.server.orphans == Orphans::Dropped
+                && (waiting.ticket.until <= now || !waits_for(waiting.attempt))
+            {
+                self.let_go(job);
+                continue;
+            }
+            self.working += 1;
+            return Some((job, now.after(waiting.lasts)));
+        }
+    }
+
+    fn start(&mut self, from: Instant, job: Job) -> Taken {
+        self.working += 1;
+        Taken::Works {
+            until: from.after(job.lasts),
+            job: self.keep(job),
+        }
+    }
+
+    fn length(&self, ticket: Ticket, trouble: Option<Trouble>) -> Duration {
+        let plain = self
+            .server
+            .service
+            .draw(&mut ticket.draws(self.luck, Purpose::Service));
+        let plain = match self.server.capacity {
+            Capacity::Coupled { slope } => plain.plus(slope.times(u64::from(self.working))),
+            Capacity::Unbounded | Capacity::Workers(_) | Capacity::OptimisticLock => plain,
+        };
+        match trouble {
+            Some(Trouble::Slow { factor }) => whole(nanos(plain) * factor),
+            _ => plain,
+        }
+    }
+
+    fn fails(&self, ticket: Ticket) -> bool {
+        let chance = match self.server.failures {
+            Failures::None => return false,
+            Failures::Independent { chance } => chance,
+            Failures::Sticky { first, again } => {
+                if ticket.attempt == 1 {
+                    first
+                } else {
+                    again
+                }
+            }
+        };
+        ticket.draws(self.luck, Purpose::Failure).happens(chance)
+    }
+
+    fn over_the_limit(&mut self, now: Instant, ticket: Ticket) -> Option<Fate> {
+        let limit = self.server.limit.as_ref()?;
+        let tokens = u64::from(ticket.tokens_in) + u64::from(ticket.tokens_out);
+        match self.meter.ask(limit, now, b"", tokens) {
+            Admission::Admitted(..) | Admission::Full => None,
+            Admission::Refused(refusal) => Some(Fate::Throttled {
+                retry_after: match refusal.wait {
+                    Wait::For(wait) => Some(wait.up_to_millis()),
+                    Wait::UntilOneEnds | Wait::Never => None,
+                },
+            }),
+        }
+    }
+
+    /// The outage that is on.
+    fn outage(&mut self, now: Instant) -> Option<Outage> {
+        while let Some(outage) = self.outages.get(self.next_outage) {
+            if now < outage.at.after(outage.lasts) {
+                return (now >= outage.at).then_some(*outage);
+            }
+            self.next_outage += 1;
+        }
+        None
+    }
+
+    fn keep(&mut self, job: Job) -> u32 {
+        match self.free.pop() {
+            Some(place) => {
+                self.jobs[place as usize] = job;
+                place
+            }
+            None => {
+                self.jobs.push(job);
+                u32::try_from(self.jobs.len() - 1).expect("jobs are counted in 32 bits")
+            }
+        }
+    }
+
+    fn let_go(&mut self, job: u32) -> Job {
+        self.free.push(job);
+        self.jobs[job as usize]
+    }
+}

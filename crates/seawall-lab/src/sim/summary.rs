@@ -1,0 +1,173 @@
+//! What the runs of one policy come to.
+//!
+//! The names are those of the JSON report, which others read: add, never rename.
+
+use super::model::Model;
+use super::tally::{BIN, Bin, Histogram, Tally, bin_of};
+use seawall_core::time::{Duration, Instant};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Bins over which a mean tells a recovery: 5 s. One second alone would raise false alarms, since arrivals at 1 000 a
+/// second vary by 3 %.
+const RECOVERY_BINS: usize = 50;
+/// Bins at the end of a run that tell whether it has collapsed: 20 s.
+const COLLAPSE_BINS: usize = 200;
+
+/// What the runs of one policy come to. Times that nothing was measured for are absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Summary {
+    /// The policy.
+    pub name: String,
+    /// Calls that ended, over all seeds.
+    pub calls: u64,
+    /// Attempts that reached a server, over all seeds.
+    pub attempts: u64,
+    /// Attempts that reached a server for each call.
+    pub amplification: f64,
+    /// Calls that were answered before their deadline, of all.
+    pub success_rate: f64,
+    /// Seeds in which less than half of what was due in the last 20 s was answered, of all.
+    pub p_collapse: f64,
+    /// The mean latency of all calls, failed ones included, from when they were due.
+    pub mean_ms: Option<f64>,
+    /// The same of calls with more than one attempt.
+    pub mean_retried_ms: Option<f64>,
+    /// Half of the calls took at most this.
+    pub p50_ms: Option<f64>,
+    /// 95 of 100 did.
+    pub p95_ms: Option<f64>,
+    /// 99 of 100 did.
+    pub p99_ms: Option<f64>,
+    /// The most attempts that reached the servers within one second, the mean over seeds.
+    pub peak_per_s: f64,
+    /// The most within 100 ms.
+    pub peak_per_100ms: f64,
+    /// From the end of the last outage to the first 5 s in which 97 % of what was due was answered, the median over
+    /// seeds; `None`: never, or no outage.
+    pub recovery_s: Option<f64>,
+    /// What the servers billed, all seeds together.
+    pub cost_usd: f64,
+    /// How often each reason was told to a client's call.
+    pub reasons: BTreeMap<&'static str, u64>,
+    /// What happened, counted.
+    pub events: u64,
+}
+
+impl Summary {
+    /// Of the tallies of all seeds.
+    pub fn of(name: &str, model: &Model, outage_end: Option<Instant>, tallies: &[Tally]) -> Self {
+        let sum = |count: fn(&Tally) -> u64| tallies.iter().map(count).sum::<u64>();
+        let merged = |pick: fn(&Tally) -> &Histogram| {
+            let mut all = Histogram::default();
+            tallies.iter().for_each(|tally| all.merge(pick(tally)));
+            all
+        };
+        let (calls, attempts) = (sum(|tally| tally.calls), sum(|tally| tally.arrivals));
+        let latency = merged(|tally| &tally.latency);
+        let mut reasons = BTreeMap::new();
+        for (code, count) in tallies.iter().flat_map(|tally| &tally.reasons) {
+            *reasons.entry(*code).or_insert(0) += count;
+        }
+        let horizon = Instant::START.after(model.horizon);
+        let collapsed = tallies
+            .iter()
+            .filter(|tally| has_collapsed(tally, horizon))
+            .count();
+        let recoveries: Vec<Option<f64>> = outage_end.map_or_else(Vec::new, |end| {
+            tallies
+                .iter()
+                .map(|tally| recovery(tally, end, horizon))
+                .collect()
+        });
+        Self {
+            name: name.to_owned(),
+            calls,
+            attempts,
+            amplification: share(attempts, calls),
+            success_rate: share(sum(|tally| tally.succeeded), calls),
+            p_collapse: share(collapsed as u64, tallies.len() as u64),
+            mean_ms: latency.mean().map(millis),
+            mean_retried_ms: merged(|tally| &tally.latency_retried).mean().map(millis),
+            p50_ms: latency.percentile(500).map(millis),
+            p95_ms: latency.percentile(950).map(millis),
+            p99_ms: latency.percentile(990).map(millis),
+            peak_per_s: mean(tallies.iter().map(|tally| peak(tally, 10))),
+            peak_per_100ms: mean(tallies.iter().map(|tally| peak(tally, 1))),
+            recovery_s: median_with_never(recoveries),
+            cost_usd: dollars(tallies.iter().map(|tally| tally.cost_pico_dollars).sum()),
+            reasons,
+            events: sum(|tally| tally.events),
+        }
+    }
+}
+
+/// Whether less than half of what was due in the last 20 s before the horizon was answered in that time.
+pub fn has_collapsed(tally: &Tally, horizon: Instant) -> bool {
+    let end = bin_of(horizon).min(tally.bins.len());
+    let last = &tally.bins[end.saturating_sub(COLLAPSE_BINS)..end];
+    let due: u64 = last.iter().map(|bin| u64::from(bin.due)).sum();
+    let answered: u64 = last.iter().map(|bin| u64::from(bin.answered)).sum();
+    2 * answered < due
+}
+
+/// Seconds from the end of an outage to the first 5 s of which 97 % of what was due was answered; `None`: not before
+/// the horizon.
+pub fn recovery(tally: &Tally, outage_end: Instant, horizon: Instant) -> Option<f64> {
+    let end = bin_of(horizon).min(tally.bins.len());
+    let first = bin_of(outage_end.after(BIN).before(Duration::from_nanos(1)));
+    let count = |bins: &[Bin], of: fn(&Bin) -> u32| bins.iter().map(|bin| u64::from(of(bin))).sum::<u64>();
+    let windows = tally.bins.get(first..end)?.windows(RECOVERY_BINS);
+    let recovered = windows
+        .enumerate()
+        .find(|(_, bins)| 100 * count(bins, |bin| bin.answered) >= 97 * count(bins, |bin| bin.due))?;
+    let at = Instant::START.after(BIN.times((first + recovered.0) as u64));
+    Some(millis(at.since(outage_end)) / 1_000.0)
+}
+
+/// The most arrivals within so many bins in a row, a bin's beginning being the beginning of each.
+fn peak(tally: &Tally, bins: usize) -> f64 {
+    let windows = tally.bins.chunks(bins);
+    let most = windows
+        .map(|bins| bins.iter().map(|bin| u64::from(bin.arrivals)).sum::<u64>())
+        .max();
+    float(most.unwrap_or(0))
+}
+
+/// The middle of these, of which some never were: `None` where more than half never were, and of nothing.
+fn median_with_never(mut values: Vec<Option<f64>>) -> Option<f64> {
+    values.sort_by(|a, b| match (a, b) {
+        (Some(a), Some(b)) => a.total_cmp(b),
+        (Some(_), None) => std::cmp::Ordering::Less,
+        (None, Some(_)) => std::cmp::Ordering::Greater,
+        (None, None) => std::cmp::Ordering::Equal,
+    });
+    values.get(values.len().checked_sub(1)? / 2).copied().flatten()
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0_u64), |(sum, count), value| (sum + value, count + 1));
+    if count == 0 { 0.0 } else { sum / float(count) }
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 {
+        0.0
+    } else {
+        float(part) / float(whole)
+    }
+}
+
+pub(super) fn millis(length: Duration) -> f64 {
+    float(length.as_nanos()) / 1e6
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a cost that is shown to the cent")]
+fn dollars(pico: u128) -> f64 {
+    pico as f64 / 1e12
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a report shows a few digits")]
+pub(super) const fn float(count: u64) -> f64 {
+    count as f64
+}

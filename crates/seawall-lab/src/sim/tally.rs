@@ -1,0 +1,211 @@
+//! What one run counted.
+//!
+//! What can go wrong: two reports agree on a name and not on what it counts, and most disagreements between published
+//! figures are of that kind. So each count is defined here, once:
+//!
+//! - an *arrival* is an attempt that reached a server; one that met a refused connection did not;
+//! - a call *succeeds* when it is answered before its own deadline;
+//! - a latency counts from when the call was due, not from when it was sent, and is kept of failed calls too;
+//! - *orphaned* work is time that a server spent on attempts whose caller had stopped waiting.
+//!
+//! Calls that were due before the warm-up ended count in the bins, which pictures show, and in nothing else.
+
+use seawall_core::reason::Reason;
+use seawall_core::time::{Duration, Instant};
+use std::collections::BTreeMap;
+
+/// The width of a bin: 100 ms.
+pub const BIN: Duration = Duration::from_millis(100);
+
+/// What one run counted. See the [module](self).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Calls of clients that have ended.
+    pub calls: u64,
+    /// Of them, those that were answered.
+    pub succeeded: u64,
+    /// Of the calls, those with more than one attempt.
+    pub retried: u64,
+    /// Arrivals for those calls, those of hedges and retries included.
+    pub arrivals: u64,
+    /// Arrivals that were no call's first attempt.
+    pub extras: u64,
+    /// Attempts that never reached a server.
+    pub unreached: u64,
+    /// Latencies of all calls.
+    pub latency: Histogram,
+    /// Latencies of those that were answered.
+    pub latency_answered: Histogram,
+    /// Latencies of those with more than one attempt.
+    pub latency_retried: Histogram,
+    /// How often each reason was told as an end or a wait, by its code.
+    pub reasons: BTreeMap<&'static str, u64>,
+    /// By 100 ms since the beginning.
+    pub bins: Vec<Bin>,
+    /// Time that workers worked.
+    pub worked: Duration,
+    /// Of that, on orphans.
+    pub orphaned: Duration,
+    /// Tokens that the servers read and billed.
+    pub tokens_in: u64,
+    /// Tokens that they wrote and billed.
+    pub tokens_out: u64,
+    /// What that cost, in millionths of a millionth of a dollar.
+    pub cost_pico_dollars: u128,
+    /// When the last call ended.
+    pub ended_at: Instant,
+    /// What the agenda gave out.
+    pub events: u64,
+}
+
+/// What happened in 100 ms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bin {
+    /// Calls of clients that were due.
+    pub due: u32,
+    /// Calls that were answered.
+    pub answered: u32,
+    /// Calls that ended without.
+    pub failed: u32,
+    /// Attempts that reached a server.
+    pub arrivals: u32,
+    /// Of them, those that were no call's first.
+    pub extras: u32,
+    /// Gates whose breaker was not closed when the bin began.
+    pub open_gates: u32,
+}
+
+impl Tally {
+    /// The bin of this time.
+    #[inline]
+    pub fn bin(&mut self, at: Instant) -> &mut Bin {
+        let number = bin_of(at);
+        if number >= self.bins.len() {
+            self.bins.resize(number + 1, Bin::default());
+        }
+        &mut self.bins[number]
+    }
+
+    /// A reason was told.
+    #[inline]
+    pub(super) fn told(&mut self, reason: &Reason) {
+        *self.reasons.entry(reason.code()).or_insert(0) += 1;
+    }
+}
+
+/// The number of the bin that this time is in.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "runs of 2^32 bins, 13 years, do not fit in memory"
+)]
+pub const fn bin_of(at: Instant) -> usize {
+    (at.as_nanos() / BIN.as_nanos()) as usize
+}
+
+/// Bits of precision within a power of two: 1/64, so that a percentile is at most 1.6 % off.
+const FINE_BITS: u32 = 6;
+
+/// How often each length was seen, in buckets that grow with it: 1.6 % wide at the most.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Histogram {
+    counts: Vec<u64>,
+    count: u64,
+    sum_nanos: u128,
+    max: Duration,
+}
+
+impl Histogram {
+    /// One more of this length.
+    #[inline]
+    pub fn add(&mut self, length: Duration) {
+        let bucket = bucket_of(length);
+        if bucket >= self.counts.len() {
+            self.counts.resize(bucket + 1, 0);
+        }
+        self.counts[bucket] += 1;
+        self.count += 1;
+        self.sum_nanos += u128::from(length.as_nanos());
+        self.max = self.max.max(length);
+    }
+
+    /// All of another.
+    pub fn merge(&mut self, other: &Self) {
+        if self.counts.len() < other.counts.len() {
+            self.counts.resize(other.counts.len(), 0);
+        }
+        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
+            *mine += theirs;
+        }
+        self.count += other.count;
+        self.sum_nanos += other.sum_nanos;
+        self.max = self.max.max(other.max);
+    }
+
+    /// How many.
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The mean; `None` of nothing.
+    pub fn mean(&self) -> Option<Duration> {
+        let mean = self.sum_nanos.checked_div(u128::from(self.count))?;
+        Some(Duration::from_nanos(
+            u64::try_from(mean).expect("a mean is within what it is of"),
+        ))
+    }
+
+    /// The longest.
+    pub const fn max(&self) -> Duration {
+        self.max
+    }
+
+    /// The length that so many of a thousand do not exceed, at the upper edge of its bucket; `None` of nothing.
+    pub fn percentile(&self, per_mille: u32) -> Option<Duration> {
+        if self.count == 0 {
+            return None;
+        }
+        let rank = (self.count * u64::from(per_mille)).div_ceil(1_000).max(1);
+        let mut seen = 0;
+        for (bucket, count) in self.counts.iter().enumerate() {
+            seen += count;
+            if seen >= rank {
+                return Some(upper_edge(bucket).min(self.max));
+            }
+        }
+        Some(self.max)
+    }
+
+    /// Every bucket that is not empty: its upper edge, and how many are in it.
+    pub fn buckets(&self) -> impl Iterator<Item = (Duration, u64)> + '_ {
+        let all = self.counts.iter().enumerate();
+        all.filter(|(_, count)| **count > 0)
+            .map(|(bucket, count)| (upper_edge(bucket), *count))
+    }
+}
+
+/// Lengths below 2^`FINE_BITS` have a bucket each; above, each power of two has as many.
+#[expect(clippy::cast_possible_truncation, reason = "at most 64 times 64 buckets")]
+const fn bucket_of(length: Duration) -> usize {
+    let nanos = length.as_nanos();
+    let high = u64::BITS - nanos.leading_zeros();
+    if high <= FINE_BITS {
+        return nanos as usize;
+    }
+    let shift = high - FINE_BITS - 1;
+    let fine = (nanos >> shift) - (1 << FINE_BITS);
+    ((((shift + 1) as u64) << FINE_BITS) + fine) as usize
+}
+
+const fn upper_edge(bucket: usize) -> Duration {
+    let bucket = bucket as u64;
+    let (row, fine) = (bucket >> FINE_BITS, bucket & ((1 << FINE_BITS) - 1));
+    if row == 0 {
+        return Duration::from_nanos(fine);
+    }
+    let shift = row - 1;
+    let lower = (fine + (1 << FINE_BITS)) << shift;
+    Duration::from_nanos(lower + ((1 << shift) - 1))
+}
+
+#[cfg(test)]
+mod tests;

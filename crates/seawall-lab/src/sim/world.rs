@@ -1,0 +1,385 @@
+//! One run: an agenda, the callers with the engines that run live, and the servers.
+//!
+//! What can go wrong: a simulator has a policy of its own that resembles the product's, and then shows what that would
+//! do. So nothing here decides: a call is opened, polled, settled, committed and ended by the very methods that the
+//! async and the blocking loop call, in the same order, and the trace of a world with few callers is, byte for byte,
+//! the trace of a live run on a cranked clock.
+//!
+//! Every result of an attempt comes by way of the agenda, also where it takes no time, so that nothing recurses and
+//! events of one time keep their order.
+
+mod callers;
+mod fleet;
+mod patience;
+mod sources;
+
+use super::agenda::Agenda;
+use super::luck::{Draws, Luck, Purpose};
+use super::model::{Contender, Load, Model, Spread, Told, Trouble};
+use super::server::{Desk, Fate, Taken, Ticket};
+use super::tally::Tally;
+use callers::{Attempt, Attempts, Call, Calls};
+use fleet::Fleet;
+use patience::Patience;
+use seawall_core::time::Instant;
+use sources::Source;
+
+/// Something that happens.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Event {
+    /// The load's next call is due.
+    Due,
+    /// A client of a closed load calls.
+    Calls { client: u32 },
+    /// An attempt reaches what its layer calls.
+    Reaches { attempt: u32, life: u32 },
+    /// A server has finished a job.
+    Served { server: u16, job: u32 },
+    /// The write of an optimistic attempt reaches its server.
+    Writes { server: u16, job: u32 },
+    /// What an attempt came to reaches its caller.
+    Lands { attempt: u32, life: u32 },
+    /// An attempt's limit passes.
+    LimitPasses { attempt: u32, life: u32 },
+    /// The limit of the longest first attempts of a layer passes.
+    PatienceEnds { layer: u8 },
+    /// A call was told to ask at this time, unless it was told another since.
+    Asks { call: u32, told: u32 },
+    /// A server's stall is over.
+    Resumes { server: u16 },
+    /// A bin begins: how the gates stand is written down.
+    Looks,
+}
+
+/// A run of one contender in a model.
+#[derive(Debug)]
+pub(super) struct World<'m, A> {
+    model: &'m Model,
+    luck: Luck,
+    now: Instant,
+    agenda: A,
+    source: Source<'m>,
+    layers: Vec<LayerAtWork<'m>>,
+    calls: Calls,
+    attempts: Attempts,
+    desks: Vec<Desk<'m>>,
+    tally: Tally,
+}
+
+/// The callers of one layer: clients, or what stands between them and the servers.
+#[derive(Debug)]
+struct LayerAtWork<'m> {
+    fleet: Fleet<'m>,
+    patience: Patience,
+    /// Whether the layer below it is told of its attempts.
+    told: Told,
+}
+
+impl<'m, A: Agenda<Event> + Default> World<'m, A> {
+    /// A world in which nothing has happened yet.
+    pub(super) fn new(model: &'m Model, contender: &'m Contender, seed: u64) -> Self {
+        let luck = Luck::new(seed);
+        let gates = match model.spread {
+            Spread::Route | Spread::ShardsOwnGates => model.servers.len(),
+            Spread::ShardsOneGate => 1,
+        };
+        let fleets = Fleet::all(model, contender, luck, gates);
+        let below = model.layers.iter().map(|layer| layer.told).chain([Told::Nothing]);
+        let layers: Vec<LayerAtWork<'m>> = fleets
+            .into_iter()
+            .zip(below)
+            .map(|(fleet, told)| LayerAtWork {
+                patience: Patience::default(),
+                fleet,
+                told,
+            })
+            .collect();
+        let desks: Vec<Desk<'m>> = model
+            .servers
+            .iter()
+            .map(|server| Desk::new(server, server.outages.clone(), luck))
+            .collect();
+        let mut world = Self {
+            luck,
+            now: Instant::START,
+            agenda: A::default(),
+            source: Source::new(&model.load, luck, model.horizon),
+            layers,
+            calls: Calls::default(),
+            attempts: Attempts::default(),
+            desks,
+            tally: Tally::default(),
+            model,
+        };
+        world.set_out();
+        world
+    }
+
+    /// Runs to the end: no call begins after the horizon, and those that are there go on to theirs.
+    pub(super) fn run(mut self) -> Tally {
+        while self.step() {}
+        self.tally
+    }
+
+    /// Lets the next thing happen; `false` where nothing is left.
+    #[inline]
+    fn step(&mut self) -> bool {
+        let Some((at, event)) = self.agenda.pop() else {
+            return false;
+        };
+        self.tally.events += 1;
+        self.now = at;
+        match event {
+            Event::Due => self.due(),
+            Event::Calls { client } => self.call_again(client),
+            Event::Reaches { attempt, life } => self.reaches(attempt, life),
+            Event::Served { server, job } => self.served(server, job),
+            Event::Writes { server, job } => self.writes(server, job),
+            Event::Lands { attempt, life } => self.lands(attempt, life),
+            Event::LimitPasses { attempt, life } => {
+                if self.attempts.is_out(attempt, life) {
+                    self.limit_passes(attempt);
+                }
+            }
+            Event::PatienceEnds { layer } => self.patience_ends(layer),
+            Event::Asks { call, told } => {
+                if self.calls.is_told(call, told) {
+                    self.ask(call);
+                }
+            }
+            Event::Resumes { server } => self.work_on(server),
+            Event::Looks => self.look(),
+        }
+        true
+    }
+
+    fn set_out(&mut self) {
+        match &self.model.load {
+            Load::Open { .. } | Load::Pool { .. } | Load::Trace { .. } => self.plan_next(),
+            Load::Closed { clients, .. } => {
+                for client in 0..*clients {
+                    if let Some(at) = self.source.first_of(client) {
+                        self.agenda.push(at, Event::Calls { client });
+                    }
+                }
+            }
+        }
+        for (number, server) in (0_u16..).zip(&self.model.servers) {
+            for outage in server.outages.iter().filter(|outage| outage.how == Trouble::Hang) {
+                let over = outage.at.after(outage.lasts);
+                self.agenda.push(over, Event::Resumes { server: number });
+            }
+        }
+        if self.layers.iter().any(|layer| layer.fleet.has_breakers()) {
+            self.agenda.push(Instant::START, Event::Looks);
+        }
+    }
+
+    fn plan_next(&mut self) {
+        if let Some(at) = self.source.next() {
+            self.agenda.push(at, Event::Due);
+        }
+    }
+
+    /// The load's next call is due.
+    fn due(&mut self) {
+        let arrival = self.source.take();
+        self.plan_next();
+        self.tally.bin(self.now).due += 1;
+        match arrival {
+            Some(call) => {
+                let tokens = (call.tokens_in, call.tokens_out);
+                self.begin_for(call.client, call.nth, self.now, tokens);
+            }
+            None => self.source.stand_in_line(self.now),
+        }
+    }
+
+    fn call_again(&mut self, client: u32) {
+        if let Some(nth) = self.source.again(client, self.now) {
+            self.tally.bin(self.now).due += 1;
+            self.begin_for(client, nth, self.now, (0, 0));
+        }
+    }
+
+    /// A client's call, due at `due`, begins now.
+    fn begin_for(&mut self, client: u32, nth: u64, due: Instant, tokens: (u32, u32)) {
+        let shard = match self.model.spread {
+            Spread::Route => 0,
+            Spread::ShardsOneGate | Spread::ShardsOwnGates => {
+                let servers = u32::try_from(self.desks.len()).expect("few servers");
+                self.luck
+                    .of(Purpose::Shard, u64::from(client), nth)
+                    .below(servers)
+            }
+        };
+        let process = self.layers[0].fleet.process_of(client);
+        let call = Call {
+            layer: 0,
+            process,
+            client,
+            who: u64::from(client),
+            nth,
+            shard: u16::try_from(shard).expect("few servers"),
+            tokens,
+            due,
+            began: self.now,
+            ..Call::VACANT
+        };
+        self.begin(call, 1);
+    }
+
+    /// An attempt has reached what its layer calls: a server, or the next layer.
+    fn reaches(&mut self, attempt: u32, life: u32) {
+        // Its caller may have left on the way; the message arrives all the same.
+        let Some(out) = self.attempts.get(attempt, life).copied() else {
+            return;
+        };
+        let call = self.calls[out.call];
+        let layer = usize::from(call.layer);
+        if layer + 1 < self.layers.len() {
+            return self.pass_down(attempt, life, &out, &call);
+        }
+        let server = match self.model.spread {
+            Spread::Route => out.candidate,
+            Spread::ShardsOneGate | Spread::ShardsOwnGates => call.shard,
+        };
+        let ticket = Ticket {
+            who: call.who,
+            nth: call.nth,
+            attempt: out.number,
+            tokens_in: call.tokens.0,
+            tokens_out: call.tokens.1,
+            until: out.until,
+        };
+        let name = u64::from(life) << 32 | u64::from(attempt);
+        let taken = self.desks[usize::from(server)].take(self.now, name, ticket);
+        match taken {
+            Taken::Read { job } => {
+                let there = self.hop(attempt);
+                let back = self.hop(attempt);
+                let at = self.now.after(there).after(back);
+                self.agenda.push(at, Event::Writes { server, job });
+                return;
+            }
+            Taken::Over(Fate::Refused) => self.count_unreached(&call),
+            Taken::Over(_) | Taken::Works { .. } | Taken::Waits => self.count_arrival(&call, &out),
+        }
+        match taken {
+            Taken::Over(fate) => self.reply(name, fate),
+            Taken::Works { job, until } => self.agenda.push(until, Event::Served { server, job }),
+            Taken::Waits | Taken::Read { .. } => {}
+        }
+    }
+
+    fn served(&mut self, server: u16, job: u32) {
+        let desk = &mut self.desks[usize::from(server)];
+        if let Some(later) = desk.held_up(self.now) {
+            self.agenda.push(later, Event::Served { server, job });
+            return;
+        }
+        let done = desk.finish(job);
+        let (attempt, life) = halves(done.job.attempt);
+        self.tally.worked = self.tally.worked.plus(done.worked);
+        if !self.attempts.is_out(attempt, life) {
+            self.tally.orphaned = self.tally.orphaned.plus(done.worked);
+        }
+        self.bill(server, &done.job.ticket);
+        self.reply(done.job.attempt, done.fate);
+        self.work_on(server);
+    }
+
+    /// Free workers take what waits.
+    fn work_on(&mut self, server: u16) {
+        let Self {
+            desks,
+            attempts,
+            agenda,
+            ..
+        } = self;
+        let desk = &mut desks[usize::from(server)];
+        while let Some((job, until)) = desk.start_next(self.now, |name| {
+            let (attempt, life) = halves(name);
+            attempts.is_out(attempt, life)
+        }) {
+            agenda.push(until, Event::Served { server, job });
+        }
+    }
+
+    fn writes(&mut self, server: u16, job: u32) {
+        let done = self.desks[usize::from(server)].write(job);
+        let (attempt, life) = halves(done.job.attempt);
+        if let Some(out) = self.attempts.get(attempt, life).copied() {
+            let call = self.calls[out.call];
+            self.count_arrival(&call, &out);
+        }
+        self.reply(done.job.attempt, done.fate);
+    }
+
+    /// Sends what an attempt came to back to its caller, where one still waits.
+    fn reply(&mut self, name: u64, fate: Fate) {
+        let (attempt, life) = halves(name);
+        if let Some(out) = self.attempts.get_mut(attempt, life) {
+            out.fate = fate;
+            let at = self.now.after(self.hop(attempt));
+            self.agenda.push(at, Event::Lands { attempt, life });
+        }
+    }
+
+    /// How long the next message of this attempt is on its way.
+    #[inline]
+    fn hop(&mut self, attempt: u32) -> seawall_core::time::Duration {
+        self.model.hop.draw(self.attempts.hops(attempt))
+    }
+
+    fn hops_of(&self, call: &Call, number: u32) -> Draws {
+        self.luck.of_attempt(Purpose::Hop, call.who, call.nth, number)
+    }
+
+    fn count_arrival(&mut self, call: &Call, out: &Attempt) {
+        let is_extra = out.number > 1;
+        let bin = self.tally.bin(self.now);
+        bin.arrivals += 1;
+        bin.extras += u32::from(is_extra);
+        if self.counts(call) {
+            self.tally.arrivals += 1;
+            self.tally.extras += u64::from(is_extra);
+        }
+    }
+
+    fn count_unreached(&mut self, call: &Call) {
+        self.tally.unreached += u64::from(self.counts(call));
+    }
+
+    fn bill(&mut self, server: u16, ticket: &Ticket) {
+        let price = self.model.servers[usize::from(server)].price;
+        let (read, written) = (u64::from(ticket.tokens_in), u64::from(ticket.tokens_out));
+        self.tally.tokens_in += read;
+        self.tally.tokens_out += written;
+        self.tally.cost_pico_dollars += u128::from(read) * u128::from(price.per_million_in)
+            + u128::from(written) * u128::from(price.per_million_out);
+    }
+
+    /// Whether the call was due after the warm-up.
+    fn counts(&self, call: &Call) -> bool {
+        call.due.as_nanos() >= self.model.warmup.as_nanos()
+    }
+
+    fn look(&mut self) {
+        let open: u32 = self
+            .layers
+            .iter_mut()
+            .map(|layer| layer.fleet.open_gates(self.now))
+            .sum();
+        self.tally.bin(self.now).open_gates = open;
+        if self.now.as_nanos() < self.model.horizon.as_nanos() {
+            self.agenda.push(self.now.after(super::tally::BIN), Event::Looks);
+        }
+    }
+}
+
+/// The attempt and its life, from the name that a server knows it by.
+#[expect(clippy::cast_possible_truncation, reason = "the two halves are what is meant")]
+const fn halves(name: u64) -> (u32, u32) {
+    (name as u32, (name >> 32) as u32)
+}

@@ -1,0 +1,203 @@
+//! Where calls come from.
+
+use super::{Agenda, Event, World};
+use crate::sim::luck::{Luck, Purpose, whole};
+use crate::sim::model::{Burst, Gaps, Load, Start};
+use seawall_core::time::{Duration, Instant};
+use std::collections::VecDeque;
+
+/// A call that is due.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Next {
+    pub(super) client: u32,
+    pub(super) nth: u64,
+    pub(super) tokens_in: u32,
+    pub(super) tokens_out: u32,
+}
+
+/// A call that was due and waits for a connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting {
+    due: Instant,
+    nth: u64,
+}
+
+/// The load at work.
+#[derive(Debug)]
+pub(super) struct Source<'m> {
+    load: &'m Load,
+    luck: Luck,
+    horizon: Instant,
+    /// Calls that were due so far.
+    due: u64,
+    /// Of an open load: how much of its rate was used up, in calls.
+    gone: f64,
+    /// Of a closed load: calls begun, by client.
+    begun: Vec<u32>,
+    /// Of a pool: connections that are free, and who waits for one.
+    free: Vec<u32>,
+    line: VecDeque<Waiting>,
+}
+
+impl<'m> Source<'m> {
+    pub(super) fn new(load: &'m Load, luck: Luck, horizon: Duration) -> Self {
+        let (begun, free) = match load {
+            Load::Closed { clients, .. } => (vec![0; *clients as usize], Vec::new()),
+            Load::Pool { connections, .. } => (Vec::new(), (0..*connections).rev().collect()),
+            Load::Open { .. } | Load::Trace { .. } => (Vec::new(), Vec::new()),
+        };
+        Self {
+            load,
+            luck,
+            horizon: Instant::START.after(horizon),
+            due: 0,
+            gone: 0.0,
+            begun,
+            free,
+            line: VecDeque::new(),
+        }
+    }
+
+    /// When the next call of an open load, a pool or a trace is due; `None` after the last.
+    pub(super) fn next(&mut self) -> Option<Instant> {
+        let at = match self.load {
+            Load::Open {
+                per_second,
+                gaps,
+                bursts,
+                ..
+            } => self.after_gap(*per_second, *gaps, bursts),
+            Load::Pool { per_second, gaps, .. } => self.after_gap(*per_second, *gaps, &[]),
+            Load::Trace { calls, .. } => calls.get(usize::try_from(self.due).ok()?)?.at,
+            Load::Closed { .. } => return None,
+        };
+        (at < self.horizon).then_some(at)
+    }
+
+    /// When so much of the rate, as many calls as the gap is long at a rate of one, has been used up.
+    fn after_gap(&mut self, per_second: f64, gaps: Gaps, bursts: &[Burst]) -> Instant {
+        self.gone += match gaps {
+            Gaps::Constant => 1.0,
+            Gaps::Poisson => self.luck.of(Purpose::Arrival, 0, self.due).exponential(),
+        };
+        let mut at = Instant::START;
+        let mut left = self.gone;
+        for burst in bursts {
+            let plain = seconds(burst.at.since(at)) * per_second;
+            if left <= plain {
+                break;
+            }
+            left -= plain;
+            at = burst.at;
+            let within = seconds(burst.lasts) * per_second * burst.factor;
+            if left <= within {
+                return at.after(whole(left / (per_second * burst.factor) * 1e9));
+            }
+            left -= within;
+            at = at.after(burst.lasts);
+        }
+        at.after(whole(left / per_second * 1e9))
+    }
+
+    /// The call that is due now; `None` where it has to wait for a connection.
+    pub(super) fn take(&mut self) -> Option<Next> {
+        let nth = self.due;
+        self.due += 1;
+        match self.load {
+            Load::Open { clients, .. } => Some(Next {
+                client: self.luck.of(Purpose::Client, 0, nth).below(*clients),
+                nth,
+                tokens_in: 0,
+                tokens_out: 0,
+            }),
+            Load::Trace { clients, calls } => {
+                let call = calls[usize::try_from(nth).ok()?];
+                Some(Next {
+                    client: self.luck.of(Purpose::Client, 0, nth).below(*clients),
+                    nth,
+                    tokens_in: call.tokens_in,
+                    tokens_out: call.tokens_out,
+                })
+            }
+            Load::Pool { .. } => self.free.pop().map(|client| Next {
+                client,
+                nth,
+                tokens_in: 0,
+                tokens_out: 0,
+            }),
+            Load::Closed { .. } => None,
+        }
+    }
+
+    /// When a client of a closed load first calls.
+    pub(super) fn first_of(&self, client: u32) -> Option<Instant> {
+        let Load::Closed { think, start, .. } = self.load else {
+            return None;
+        };
+        let at = match start {
+            Start::Together => Instant::START,
+            Start::Spread => {
+                let mut draws = self.luck.of(Purpose::Think, u64::from(client), 0);
+                Instant::START.after(think.draw(&mut draws))
+            }
+        };
+        (at < self.horizon).then_some(at)
+    }
+
+    /// The number of the call that a client of a closed load makes now.
+    pub(super) fn again(&mut self, client: u32, now: Instant) -> Option<u64> {
+        if now >= self.horizon {
+            return None;
+        }
+        let begun = &mut self.begun[client as usize];
+        *begun += 1;
+        Some(u64::from(*begun))
+    }
+
+    /// A client's call is over: when it calls again.
+    pub(super) fn ended(&mut self, client: u32, nth: u64, now: Instant) -> Option<(u32, Instant)> {
+        match self.load {
+            Load::Closed {
+                think, calls_each, ..
+            } => {
+                if calls_each.is_some_and(|most| nth >= u64::from(most)) {
+                    return None;
+                }
+                let mut draws = self.luck.of(Purpose::Think, u64::from(client), nth);
+                let at = now.after(think.draw(&mut draws));
+                (at < self.horizon).then_some((client, at))
+            }
+            Load::Pool { .. } => {
+                self.free.push(client);
+                None
+            }
+            Load::Open { .. } | Load::Trace { .. } => None,
+        }
+    }
+
+    /// A call found no connection.
+    pub(super) fn stand_in_line(&mut self, due: Instant) {
+        let nth = self.due - 1;
+        self.line.push_back(Waiting { due, nth });
+    }
+
+    /// Who gets the connection that came free.
+    pub(super) fn next_in_line(&mut self) -> Option<Waiting> {
+        if self.line.is_empty() {
+            return None;
+        }
+        self.free.pop()?;
+        self.line.pop_front()
+    }
+}
+
+impl<A: Agenda<Event> + Default> World<'_, A> {
+    /// A call that waited has a connection.
+    pub(super) fn begin_waiting(&mut self, connection: u32, waiting: Waiting) {
+        self.begin_for(connection, waiting.nth, waiting.due, (0, 0));
+    }
+}
+
+fn seconds(length: Duration) -> f64 {
+    crate::sim::luck::nanos(length) / 1e9
+}
