@@ -81,6 +81,10 @@ pub const CHECKS: &[Check] = &[
         run: text::links,
     },
     Check {
+        name: "pages show all of their Rust",
+        run: text::hidden,
+    },
+    Check {
         name: "every trap that is told has its test",
         run: traps::check,
     },

@@ -121,7 +121,8 @@ fn without_reason(file: &File) -> Vec<Finding> {
     findings
 }
 
-/// Every relative link in a document leads to a file or folder of the repository.
+/// Every relative link in a document leads to a file or folder of the repository, and to a heading there where it names
+/// one.
 pub fn links(repo: &Repo) -> Result<Vec<Finding>, Error> {
     let documents = repo.files.iter().filter(|file| file.path.ends_with(".md"));
     Ok(documents.flat_map(|file| dead_links(repo, file)).collect())
@@ -138,9 +139,9 @@ fn dead_links(repo: &Repo, file: &File) -> Vec<Finding> {
             continue;
         }
         for part in line.split("](").skip(1) {
-            let target = part.split([')', '#', ' ']).next().unwrap_or("");
-            let outside = target.is_empty() || target.contains("://") || target.starts_with("mailto:");
-            if !outside && !leads_somewhere(repo, &file.path, target) {
+            let target = part.split([')', ' ']).next().unwrap_or("");
+            let outside = target.contains("://") || target.starts_with("mailto:");
+            if !outside && !leads_somewhere(repo, file, target) {
                 findings.push(Finding::at(
                     &file.path,
                     number + 1,
@@ -152,25 +153,80 @@ fn dead_links(repo: &Repo, file: &File) -> Vec<Finding> {
     findings
 }
 
-fn leads_somewhere(repo: &Repo, from: &str, target: &str) -> bool {
+fn leads_somewhere(repo: &Repo, from: &File, target: &str) -> bool {
+    let (place, heading) = target.split_once('#').unwrap_or((target, ""));
+    let Some(path) = resolved(&from.path, place) else {
+        return false;
+    };
+    match repo.files.iter().find(|file| file.path == path) {
+        // What a host makes of the headings of other files is not known here.
+        Some(file) => heading.is_empty() || !path.ends_with(".md") || has_heading(file, heading),
+        None => {
+            let folder = format!("{path}/");
+            path.is_empty() || repo.files.iter().any(|file| file.path.starts_with(&folder))
+        }
+    }
+}
+
+/// The path in the repository that a link from `from` means; `None` where it leaves the repository.
+fn resolved(from: &str, place: &str) -> Option<String> {
+    if place.is_empty() {
+        return Some(from.to_owned());
+    }
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
-    for part in target.split('/') {
+    for part in place.split('/') {
         match part {
             "" | "." => {}
-            ".." => {
-                if parts.pop().is_none() {
-                    return false;
-                }
-            }
+            ".." => drop(parts.pop()?),
             name => parts.push(name),
         }
     }
-    let path = parts.join("/");
-    let folder = format!("{path}/");
-    repo.files
-        .iter()
-        .any(|file| file.path == path || file.path.starts_with(&folder))
+    Some(parts.join("/"))
+}
+
+fn has_heading(file: &File, anchor: &str) -> bool {
+    let mut fenced = false;
+    file.text.lines().any(|line| {
+        if line.starts_with("```") {
+            fenced = !fenced;
+        }
+        !fenced && line.starts_with('#') && anchor_of(line.trim_start_matches('#').trim()) == anchor
+    })
+}
+
+/// What a heading is linked to by, as GitHub makes it: small letters, digits, hyphens and underscores; a space is a hyphen.
+fn anchor_of(heading: &str) -> String {
+    let kept = heading.chars().filter_map(|letter| match letter {
+        ' ' => Some('-'),
+        '-' | '_' => Some(letter),
+        _ => letter.is_alphanumeric().then_some(letter),
+    });
+    kept.flat_map(char::to_lowercase).collect()
+}
+
+/// Rust on pages that are read as they stand has no lines that only rustdoc hides: whoever pastes it pastes those too.
+pub fn hidden(repo: &Repo) -> Result<Vec<Finding>, Error> {
+    let is_a_page = |file: &&File| file.path == "README.md" || file.path.starts_with("docs/");
+    let pages = repo.files.iter().filter(is_a_page);
+    Ok(pages
+        .filter(|file| file.path.ends_with(".md"))
+        .flat_map(hides)
+        .collect())
+}
+
+fn hides(file: &File) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut rust = false;
+    for (number, line) in file.text.lines().enumerate() {
+        if let Some(language) = line.strip_prefix("```") {
+            rust = language.starts_with("rust");
+        } else if rust && (line.trim() == "#" || line.trim_start().starts_with("# ")) {
+            let message = "this line is hidden by rustdoc alone; show it, or do without it".to_owned();
+            findings.push(Finding::at(&file.path, number + 1, message));
+        }
+    }
+    findings
 }
 
 #[cfg(test)]

@@ -61,10 +61,14 @@ fn an_exception_without_a_reason_is_found() {
 #[test]
 fn a_link_that_leads_nowhere_is_found() {
     // Could break if links were resolved from the root and not from their document.
-    let page = "[a](b.md) [c](../README.md#x) [d](https://example.com) [e](#f)\n```\n[g](gone.md)\n```\n";
+    let page =
+        "# F\n[a](b.md) [c](../README.md#x) [d](https://example.com) [e](#f)\n```\n[g](gone.md)\n```\n";
     let repo = |page: &str| {
         Repo::of(vec![
-            File::new("README.md", ""),
+            File::new(
+                "README.md",
+                "## X\n```\n## Shell\n```\n## J to N: `#[all]`, of it\n",
+            ),
             File::new("docs/a.md", page),
             File::new("docs/b.md", ""),
         ])
@@ -74,4 +78,23 @@ fn a_link_that_leads_nowhere_is_found() {
     assert_eq!(said("[x](README.md)").len(), 1);
     assert_eq!(said("[x](../../README.md)").len(), 1);
     assert_eq!(said("[x](../docs/) [y](.)"), []);
+    // Or if a heading were taken for granted where its page is there.
+    assert_eq!(said("[x](../README.md#j-to-n-all-of-it)"), []);
+    assert_eq!(
+        said("[x](../README.md#j) [y](../README.md#shell) [z](#z)").len(),
+        3
+    );
+}
+
+#[test]
+fn a_line_that_only_rustdoc_hides_is_found_on_pages_alone() {
+    // Could break if attributes counted, comments of a shell, or the pages that rustdoc renders.
+    let said = |path: &str, text: &str| {
+        let repo = Repo::of(vec![File::new(path, text)]);
+        hidden(&repo).expect("reads nothing else").len()
+    };
+    let page = "# A page\n```sh\n# a comment\n```\n```rust,no_run\n#[tokio::main]\n    # let _ = x;\n# Ok(())\n```\n";
+    assert_eq!(said("docs/guide/a.md", page), 2);
+    assert_eq!(said("README.md", page), 2);
+    assert_eq!(said("crates/seawall/src/lib.md", page), 0);
 }
