@@ -51,8 +51,8 @@ impl Tokenizer {
     /// The tokens of a message, with what is added around it.
     ///
     /// Exact for one text to a model of OpenAI's. Each text of several, a tool's call or result, an image and whatever has
-    /// no name here makes the count a bound: images are taken for [`IMAGE_TOKENS_MAX`] unless their detail is `low`, and
-    /// files for their bytes.
+    /// no name here makes the count a bound: images are taken for [`IMAGE_TOKENS_MAX`] unless their detail is `low` (for
+    /// gpt-4o-mini's own most, which is more), and files for their bytes.
     pub fn count_message(self, message: &Message) -> Counted {
         let around = self.around(message.role.name());
         let mut counted = message
