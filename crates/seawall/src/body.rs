@@ -21,6 +21,8 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod top;
+#[cfg(feature = "http")]
+mod usage;
 
 use crate::json;
 use seawall_core::facts::{BodyFacts, BodyState};
@@ -36,6 +38,8 @@ pub use sse::{EVENT_BYTES_MAX, ServerEvent};
 #[cfg(feature = "http")]
 pub(crate) use sse::{RawEvent, Sse};
 pub(crate) use stream::Events;
+#[cfg(feature = "http")]
+pub(crate) use usage::Counts;
 
 /// The longest message that is kept of a body: enough for every phrase that decides.
 const MESSAGE_BYTES_MAX: usize = 4_096;

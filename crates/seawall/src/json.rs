@@ -5,14 +5,14 @@
 //! gone through once, nothing is allocated, and what is not plainly JSON is given up: then its reader asks the parser
 //! that builds. What is accepted here is JSON there, with the same members; a test holds the two together.
 //!
-//! What it does not cover: members below the third level, of which only the values are told.
+//! What it does not cover: members below the fourth level, of which only the values are told.
 
 use std::ops::Range;
 
 /// How deep a value may be: as for the parser that builds.
 const DEPTH_MAX: usize = 127;
 /// Levels whose keys are told.
-const LEVELS: usize = 3;
+const LEVELS: usize = 4;
 /// Digits and exponents up to here are numbers to every parser; beyond, one that builds must say.
 const DIGITS_MAX: usize = 100;
 const EXPONENT_MAX: u32 = 200;
@@ -108,7 +108,13 @@ enum Step<'b> {
 impl<'b> Path<'b> {
     /// The innermost key, where its level is told and it is no place of a list.
     pub(crate) fn last_key(&self) -> Option<Text<'b>> {
-        match self.steps.get(self.depth.checked_sub(1)?)? {
+        self.key(self.depth.checked_sub(1)?)
+    }
+
+    /// The key at this level, 0 being the outermost, where it is told and is no place of a list.
+    pub(crate) fn key(&self, level: usize) -> Option<Text<'b>> {
+        let is_above = level < self.depth;
+        match self.steps.get(level).filter(|_| is_above)? {
             Step::Key(key) => Some(*key),
             Step::Item => None,
         }

@@ -21,7 +21,6 @@ mod opened;
 mod refresh;
 mod send;
 mod state;
-mod usage;
 mod watch;
 mod written;
 

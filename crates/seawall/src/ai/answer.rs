@@ -2,6 +2,7 @@
 
 use super::message::Message;
 use super::tool::ToolCall;
+use crate::body::Counts;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -126,6 +127,9 @@ impl std::fmt::Display for Finish {
 /// |---|---|---|---|
 /// | `input` | `prompt_tokens` | `input_tokens` + both cache counts | `promptTokenCount` + `toolUsePromptTokenCount` |
 /// | `output` | `completion_tokens` | `output_tokens` | `candidatesTokenCount` + `thoughtsTokenCount` |
+///
+/// It is the same sum that [`Error::usage`](super::Error::usage) and the usage of an [`Upstream`](crate::Upstream)'s calls
+/// are told by. A count that is no whole number of 64 bits is taken for unsaid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Usage {
@@ -151,6 +155,22 @@ impl Usage {
             output,
             ..Self::default()
         }
+    }
+
+    /// What a body or an event says, wherever its dialect says it: by the reader that limits are settled by.
+    pub(super) fn said_in(body: &Value) -> Option<Self> {
+        Self::of(&Counts::of_value(body))
+    }
+
+    pub(super) fn of(counts: &Counts) -> Option<Self> {
+        counts.tokens().map(|tokens| Self {
+            input: tokens.input,
+            output: tokens.output,
+            cached: tokens.cached,
+            cache_written: tokens.cache_written,
+            cache_written_1h: tokens.cache_written_1h,
+            reasoning: tokens.thinking,
+        })
     }
 
     /// Input and output together.

@@ -55,7 +55,7 @@ fn built(value: &serde_json::Value, path: &mut Vec<String>, all: &mut Vec<String
 #[test]
 fn members_are_told_with_where_they_stand() {
     // Could break if the keys of one member stood for those of the next, or if a level were forgotten on the way out.
-    let text = br#"{"a":[1,{"b":"x\u0041\/"}],"c":{"d":{"e":{"f":null}}},"g":true}"#;
+    let text = br#"{"a":[1,{"b":"x\u0041\/"}],"c":{"d":{"e":{"f":{"g":null}}}},"h":true}"#;
     assert_eq!(
         told(text).unwrap(),
         [
@@ -67,8 +67,9 @@ fn members_are_told_with_where_they_stand() {
             "c={",
             "c.d={",
             "c.d.e={",
-            "c.d.e=null",
-            "g=true"
+            "c.d.e.f={",
+            "c.d.e.f=null",
+            "h=true"
         ]
     );
 }

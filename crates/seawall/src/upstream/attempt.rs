@@ -3,15 +3,15 @@
 use super::end::AttemptNote;
 use super::head::{Head, Headed, head};
 use super::hold::{Held, read_whole};
-use super::{Prepared, Shared, usage};
-use crate::body::{self, OwnedBodyFacts, Wire};
+use super::{Prepared, Shared};
+use crate::body::{self, Counts, OwnedBodyFacts, Wire};
 use crate::http::{Broken, HeaderFacts};
 use crate::hub::{Landed, Leave};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use seawall_core::classify::{Classified, classify};
 use seawall_core::facts::{BodyState, Broke, Facts, NoHeaders};
-use seawall_core::outcome::{Outcome, Report};
+use seawall_core::outcome::{Outcome, Report, Usage};
 use seawall_core::time::{Duration, Instant};
 
 /// What one attempt brought home.
@@ -22,7 +22,10 @@ pub(super) struct Brought {
 
 /// What the classification table made of an attempt.
 pub(super) struct Judged {
+    /// Its usage is what limits count of it.
     pub(super) report: Report,
+    /// All that it used.
+    pub(super) used: Usage,
     pub(super) heard: Option<Heard>,
     pub(super) detail: Option<String>,
 }
@@ -49,6 +52,7 @@ impl Flown {
         Self {
             judged: Judged {
                 report: Report::of(Outcome::Denied { latches: false }),
+                used: Usage::NONE,
                 heard: None,
                 detail: Some(format!("nothing was sent: {why}")),
             },
@@ -160,12 +164,15 @@ pub(super) fn judge(
     };
     let Classified { mut report, .. } = classify(prepared.profile, &shared.overrides, &facts);
     report.resent = resent;
+    let mut counts = Counts::NONE;
     if let Some(heard) = &mut heard {
-        report.usage = usage::read(&heard.body);
+        counts = Counts::of_body(&heard.body);
         heard.state = state;
     }
+    report.usage = counts.limited();
     Judged {
         report,
+        used: counts.used(),
         heard,
         detail: broken.map(|broken| broken.detail).or_else(|| spoilt(state)),
     }

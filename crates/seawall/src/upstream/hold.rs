@@ -7,7 +7,7 @@ use bytes::{Bytes, BytesMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::usage;
+use crate::body::Counts;
 use crate::http::{AnswerBody, Broken};
 use crate::hub::Leave;
 
@@ -130,7 +130,7 @@ impl Drop for Coming<'_, '_> {
     fn drop(&mut self) {
         let bytes = self.bytes.bytes();
         if !bytes.is_empty() {
-            self.leave.used(usage::of_part(bytes));
+            self.leave.used(Counts::of_part(bytes).limited());
         }
     }
 }

@@ -275,7 +275,7 @@ async fn to_content(
         let judge = Judge::of(shared, prepared.profile, status, &headers);
         let found = ahead.take(chunk, |error| judge.inside(error));
         if let Some(watch) = &ahead.watch {
-            leave.used(watch.usage());
+            leave.used(watch.used().limited());
         }
         match found {
             Found::Nothing => {}

@@ -394,7 +394,7 @@ impl Tail {
         };
         if let Some(watch) = &mut self.watch {
             watch.hear(chunk, |error| judge.inside(error));
-            source.streaming.used(watch.usage());
+            source.streaming.used(watch.used().limited());
             let kept = self.held_bytes + watch.kept_bytes();
             let room = self.held.as_mut().map_or(Ok(()), |held| held.hold(kept));
             if let Err(most) = room {
@@ -429,7 +429,7 @@ impl Tail {
     }
 
     fn completes(&mut self) {
-        let usage = self.watch.as_ref().map_or(Usage::NONE, Watch::usage);
+        let usage = self.limited();
         if let Some(Source { body, streaming }) = self.source.take() {
             self.received_bytes = body.received_bytes();
             drop(body);
@@ -450,7 +450,7 @@ impl Tail {
         let (facts, broke, detail) = why.told();
         let judge = Judge::of(&self.shared, self.profile, self.status, &self.headers);
         let report = Report {
-            usage: self.watch.as_ref().map_or(Usage::NONE, Watch::usage),
+            usage: self.limited(),
             ..judge.broken(&facts, broke)
         };
         let closed = streaming.settle(report);
@@ -546,8 +546,16 @@ impl Tail {
         self.watch.as_ref().and_then(Watch::complete)
     }
 
+    /// What limits count of this answer.
+    fn limited(&self) -> Usage {
+        let watch = self.watch.as_ref();
+        watch.map_or(Usage::NONE, |watch| watch.used().limited())
+    }
+
+    /// All that the call used.
     fn usage(&self) -> Usage {
-        let now = self.watch.as_ref().map_or(Usage::NONE, Watch::usage);
+        let watch = self.watch.as_ref();
+        let now = watch.map_or(Usage::NONE, |watch| watch.used().used());
         // What came whole was counted with the attempts.
         let now = if self.held.is_some() { now } else { Usage::NONE };
         Usage {

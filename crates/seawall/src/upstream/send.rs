@@ -40,7 +40,7 @@ impl Log<Brought> for Journal {
             Sent::No | Sent::NotDone => {}
         }
         self.attempts.push(brought.note);
-        let usage = judged.report.usage;
+        let usage = judged.used;
         self.usage.tokens_in = self.usage.tokens_in.saturating_add(usage.tokens_in);
         self.usage.tokens_out = self.usage.tokens_out.saturating_add(usage.tokens_out);
         self.last = Some(judged.report);
@@ -222,6 +222,7 @@ pub(super) fn leave_for<'m, 'h>(
             };
             let judged = Judged {
                 report,
+                used: Usage::NONE,
                 heard: None,
                 detail: Some(no_path(error)),
             };

@@ -4,9 +4,9 @@
 //! its end from nobody. So bytes are read on the side and never changed (rule L4); events that cannot be read, errors and
 //! an event without an end stop the reading, in the order in which they stand.
 
-use super::usage;
-use crate::body::{Complete, Course, EVENT_BYTES_MAX, OwnedBodyFacts, RawEvent, ServerEvent, Sse, Word};
-use seawall_core::outcome::Usage;
+use crate::body::{
+    Complete, Counts, Course, EVENT_BYTES_MAX, OwnedBodyFacts, RawEvent, ServerEvent, Sse, Word,
+};
 use std::collections::VecDeque;
 
 /// Reads the events of an answer.
@@ -16,7 +16,7 @@ pub(super) struct Watch {
     /// `None` where events are somebody's own, and no dialect says what they mean.
     course: Option<Course>,
     content: Content,
-    usage: Usage,
+    used: Counts,
     events: u64,
     kept: Kept,
     fault: Option<Fault>,
@@ -62,7 +62,7 @@ impl Watch {
             sse: Sse::new(EVENT_BYTES_MAX),
             course,
             content: Content::None,
-            usage: Usage::NONE,
+            used: Counts::NONE,
             events: 0,
             kept: Kept::Events(VecDeque::new()),
             fault: None,
@@ -109,7 +109,7 @@ impl Watch {
             },
             Word::Unreadable => return Some(Fault::Unreadable),
         }
-        self.usage = usage::with_event(self.usage, &event.data);
+        self.used.hear(&event.data);
         let is_last_mark = self.course.is_some() && event.data.trim_ascii() == b"[DONE]";
         if !is_last_mark {
             self.events += 1;
@@ -153,8 +153,9 @@ impl Watch {
         self.course.as_ref().map(Course::complete)
     }
 
-    pub(super) const fn usage(&self) -> Usage {
-        self.usage
+    /// What the answer has used by now, as it says.
+    pub(super) const fn used(&self) -> &Counts {
+        &self.used
     }
 
     pub(super) const fn events(&self) -> u64 {

@@ -3,7 +3,7 @@
 mod answer;
 mod stream;
 
-pub(super) use answer::{decode, usage};
+pub(super) use answer::decode;
 pub(super) use stream::ChatStream;
 
 use super::Delivery;

@@ -1,7 +1,7 @@
 //! Embeddings and models.
 
+use super::gemini_model;
 use super::notes::Notes;
-use super::{gemini_model, openai};
 use crate::ai::answer::Usage;
 use crate::ai::chat::Unsupported;
 use crate::ai::embed::{Embeddings, EmbeddingsAnswer, Packing};
@@ -68,7 +68,7 @@ pub(super) fn decode_embeddings(dialect: Dialect, mut raw: Value) -> Result<Embe
             ("embeddings", vectors)
         }
     };
-    let usage = openai::usage(&body).map(|usage| Usage::new(usage.input, 0));
+    let usage = Usage::said_in(&raw);
     let model = body.member("model").hint().unwrap_or_default().to_owned();
     if let Some(members) = raw.as_object_mut() {
         members.remove(key);

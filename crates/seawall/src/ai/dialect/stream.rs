@@ -9,9 +9,10 @@ use super::anthropic::MessageStream;
 use super::gemini::ContentStream;
 use super::openai::ChatStream;
 use super::responses::ResponseStream;
+use crate::ai::answer::Usage;
 use crate::ai::delta::Delta;
 use crate::ai::{DecodeError, ProviderError};
-use crate::body::error_event;
+use crate::body::{Counts, error_event};
 use serde_json::{Map, Value};
 
 /// Reads the events of one streamed answer; see [`Dialect::stream`](super::Dialect::stream).
@@ -19,6 +20,8 @@ use serde_json::{Map, Value};
 pub struct StreamDecoder {
     speaker: Speaker,
     state: StreamState,
+    /// Of all events so far, as limits hear them.
+    used: Counts,
 }
 
 /// Whose events they are.
@@ -57,6 +60,7 @@ impl StreamDecoder {
         Self {
             speaker,
             state: StreamState::Open,
+            used: Counts::NONE,
         }
     }
 
@@ -92,12 +96,26 @@ impl StreamDecoder {
                     Speaker::Anthropic(message) => message.event(&value, &mut deltas, &mut self.state)?,
                     Speaker::Gemini(content) => content.chunk(&value, &mut deltas)?,
                 }
+                self.count(&value, &mut deltas);
             }
         }
         if deltas.iter().any(|delta| matches!(delta, Delta::Finish(_))) && self.ends_with_its_reason() {
             self.state = StreamState::Complete;
         }
         Ok(deltas)
+    }
+
+    /// Tells what was used, where this event says more of it than those before: before the reason of the end, which is the
+    /// last word.
+    fn count(&mut self, event: &Value, deltas: &mut Vec<Delta>) {
+        let before = Usage::of(&self.used);
+        self.used.grow(&Counts::of_value(event));
+        let now = Usage::of(&self.used);
+        if let Some(usage) = now.filter(|_| now != before) {
+            let ends = |delta: &Delta| matches!(delta, Delta::Finish(_));
+            let at = deltas.iter().position(ends).unwrap_or(deltas.len());
+            deltas.insert(at, Delta::Usage(usage));
+        }
     }
 
     /// How far it has come.

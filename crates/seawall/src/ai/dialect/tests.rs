@@ -4,6 +4,7 @@ mod answers;
 mod back;
 mod bodies;
 mod hostile;
+mod usage;
 
 use super::*;
 use crate::ai::{Assembly, Change, Image, Message, Part, Role, Thinking, Tool, ToolResult};

@@ -6,7 +6,7 @@ use crate::ai::message::{Message, Part, Role};
 use crate::ai::read::At;
 use crate::ai::tool::ToolCall;
 use crate::ai::{DecodeError, Dialect};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// A whole answer.
 pub(in crate::ai::dialect) fn decode(raw: Value) -> Result<ChatAnswer, DecodeError> {
@@ -24,7 +24,7 @@ pub(in crate::ai::dialect) fn decode(raw: Value) -> Result<ChatAnswer, DecodeErr
         model: body.member("model").hint().unwrap_or_default().to_owned(),
         message: Message::new(Role::Assistant, parts),
         finish: finish(body.member("stop_reason").hint()),
-        usage: usage(&body.member("usage")),
+        usage: Usage::said_in(&raw),
         more: Vec::new(),
         raw,
     })
@@ -69,36 +69,4 @@ pub(super) fn finish(word: Option<&str>) -> Finish {
         Some("pause_turn") => Finish::Paused,
         Some(other) => Finish::Other(other.to_owned()),
     }
-}
-
-/// What [`usage`] reads of a member of it; nothing of any other: what is kept of it is small, whatever else is counted.
-pub(super) fn counted(key: &str, value: &Value) -> Option<Value> {
-    let within = match key {
-        "cache_creation_input_tokens" | "cache_read_input_tokens" | "input_tokens" | "output_tokens" => {
-            return value.as_u64().map(Value::from);
-        }
-        "cache_creation" => "ephemeral_1h_input_tokens",
-        "output_tokens_details" => "thinking_tokens",
-        _ => return None,
-    };
-    let count = value.get(within)?.as_u64()?;
-    Some(Value::Object(Map::from_iter([(within.to_owned(), count.into())])))
-}
-
-/// What it took. Anthropic counts what it had from the cache, and what it wrote there, apart from the input.
-pub(super) fn usage(usage: &At<'_>) -> Option<Usage> {
-    usage.value.as_object()?;
-    let cached = usage.member("cache_read_input_tokens").count();
-    let cache_written = usage.member("cache_creation_input_tokens").count();
-    let lasting = usage.member("cache_creation");
-    let thinking = usage.member("output_tokens_details");
-    let input = usage.member("input_tokens").count();
-    Some(Usage {
-        input: input.saturating_add(cached).saturating_add(cache_written),
-        output: usage.member("output_tokens").count(),
-        cached,
-        cache_written,
-        cache_written_1h: lasting.member("ephemeral_1h_input_tokens").count(),
-        reasoning: thinking.member("thinking_tokens").count(),
-    })
 }

@@ -1,13 +1,13 @@
 //! Events of a message.
 
-use super::answer::{counted, finish, part, usage};
+use super::answer::{finish, part};
 use crate::ai::answer::Finish;
 use crate::ai::delta::Delta;
 use crate::ai::dialect::stream::{Beside, StreamState};
 use crate::ai::message::Part;
 use crate::ai::read::At;
 use crate::ai::{DecodeError, Dialect};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// A message in events, as far as it was read.
 #[derive(Clone, Debug, Default)]
@@ -15,8 +15,6 @@ pub(in crate::ai::dialect) struct MessageStream {
     /// How many calls of tools began.
     calls: usize,
     block: Block,
-    /// The counts of its beginning, with those of its end over them.
-    usage: Map<String, Value>,
     beside: Beside,
 }
 
@@ -64,7 +62,6 @@ impl MessageStream {
         });
         let known = ["id", "type", "role", "model", "content", "usage", "stop_reason"];
         self.beside.tell(message.value, &known, out);
-        self.count(&message.member("usage"), out);
         Ok(())
     }
 
@@ -154,27 +151,13 @@ impl MessageStream {
         }
     }
 
-    /// The end: why, and what it took in all.
+    /// The end, and why.
     fn told(&mut self, event: &At<'_>, out: &mut Vec<Delta>) {
         let delta = event.member("delta");
         self.beside.tell(delta.value, &["stop_reason"], out);
-        self.count(&event.member("usage"), out);
         match finish(delta.member("stop_reason").hint()) {
             Finish::Unsaid => {}
             finish => out.push(Delta::Finish(finish)),
-        }
-    }
-
-    fn count(&mut self, counts: &At<'_>, out: &mut Vec<Delta>) {
-        for (key, value) in counts.value.as_object().into_iter().flatten() {
-            self.usage
-                .extend(counted(key, value).map(|count| (key.clone(), count)));
-        }
-        let usage_so_far = Value::Object(self.usage.clone());
-        if counts.value.is_object()
-            && let Some(usage) = usage(&At::body(&usage_so_far))
-        {
-            out.push(Delta::Usage(usage));
         }
     }
 }

@@ -33,6 +33,7 @@ pub(in crate::ai::dialect) fn decode(raw: Value) -> Result<ChatAnswer, DecodeErr
             finish: other.finish,
         });
     }
+    answer.usage = Usage::said_in(&raw);
     answer.raw = raw;
     Ok(answer)
 }
@@ -51,7 +52,6 @@ pub(in crate::ai::dialect) struct ContentStream {
     id: String,
     calls: usize,
     last: Last,
-    usage: Option<Usage>,
     beside: Beside,
 }
 
@@ -92,12 +92,6 @@ impl ContentStream {
         let known = ["candidates", "usageMetadata", "responseId", "modelVersion"];
         self.beside.tell(value, &known, out);
         let candidates = chunk.member("candidates");
-        // Usage before the reason of the end, which is the last word.
-        if let Some(usage) = usage(&chunk.member("usageMetadata"))
-            && self.usage.replace(usage) != Some(usage)
-        {
-            out.push(Delta::Usage(usage));
-        }
         match candidates.elements()?.next() {
             Some(candidate) => self.candidate(&candidate, out)?,
             None => out.extend(blocked(&chunk).map(Delta::Finish)),
@@ -231,19 +225,4 @@ fn finish(word: Option<&str>) -> Finish {
         ) => Finish::Refused,
         Some(other) => Finish::Other(other.to_owned()),
     }
-}
-
-/// What it took. Gemini counts thinking, and what its own tools read, apart.
-fn usage(usage: &At<'_>) -> Option<Usage> {
-    usage.value.as_object()?;
-    let count = |key| usage.member(key).count();
-    let reasoning = count("thoughtsTokenCount");
-    Some(Usage {
-        input: count("promptTokenCount").saturating_add(count("toolUsePromptTokenCount")),
-        output: count("candidatesTokenCount").saturating_add(reasoning),
-        cached: count("cachedContentTokenCount"),
-        cache_written: 0,
-        cache_written_1h: 0,
-        reasoning,
-    })
 }

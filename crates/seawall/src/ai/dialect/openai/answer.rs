@@ -27,7 +27,7 @@ pub(in crate::ai::dialect) fn decode(raw: Value) -> Result<ChatAnswer, DecodeErr
         model: body.member("model").hint().unwrap_or_default().to_owned(),
         message: first.message,
         finish: first.finish,
-        usage: usage(&body),
+        usage: Usage::said_in(&raw),
         more: choices.collect(),
         raw,
     })
@@ -77,24 +77,4 @@ pub(super) fn finish(word: Option<&str>) -> Finish {
         Some("content_filter") => Finish::Refused,
         Some(other) => Finish::Other(other.to_owned()),
     }
-}
-
-/// What it took, where it says so. Groq tells it in a place of its own at the end of a stream.
-pub(in crate::ai::dialect) fn usage(body: &At<'_>) -> Option<Usage> {
-    let groq = body.member("x_groq");
-    let usage = match body.member("usage") {
-        said if said.value.is_object() => said,
-        _ => groq.member("usage"),
-    };
-    usage.value.as_object()?;
-    let read = usage.member("prompt_tokens_details");
-    let written = usage.member("completion_tokens_details");
-    Some(Usage {
-        input: usage.member("prompt_tokens").count(),
-        output: usage.member("completion_tokens").count(),
-        cached: read.member("cached_tokens").count(),
-        cache_written: read.member("cache_write_tokens").count(),
-        cache_written_1h: 0,
-        reasoning: written.member("reasoning_tokens").count(),
-    })
 }

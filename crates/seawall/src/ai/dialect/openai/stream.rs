@@ -1,7 +1,7 @@
 //! Chunks of a chat completion.
 
-use super::answer::{THINKING, finish, made_up_id, usage};
-use crate::ai::answer::{Finish, Usage};
+use super::answer::{THINKING, finish, made_up_id};
+use crate::ai::answer::Finish;
 use crate::ai::delta::Delta;
 use crate::ai::dialect::stream::{Beside, Told};
 use crate::ai::read::At;
@@ -19,7 +19,6 @@ pub(in crate::ai::dialect) struct ChatStream {
     newest: BTreeMap<u64, (usize, String)>,
     /// Our index of each older call at an index that a newer one has taken, by the server's index and the id.
     older: BTreeMap<(u64, String), usize>,
-    usage: Option<Usage>,
     beside: Beside,
 }
 
@@ -52,11 +51,6 @@ impl ChatStream {
                 return Err(choice.is_not("the only answer of a stream"));
             }
             self.choice(&choice, out)?;
-        }
-        if let Some(usage) = usage(&chunk)
-            && self.usage.replace(usage) != Some(usage)
-        {
-            out.push(Delta::Usage(usage));
         }
         Ok(())
     }

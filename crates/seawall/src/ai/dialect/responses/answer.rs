@@ -32,7 +32,7 @@ pub(in crate::ai::dialect) fn decode(raw: Value) -> Result<ResponsesAnswer, Deco
         status: status(body.member("status").hint()),
         message: Message::new(Role::Assistant, parts),
         finish: finish(&body, calls),
-        usage: usage(&body.member("usage")),
+        usage: Usage::said_in(&raw),
         raw,
     })
 }
@@ -103,20 +103,6 @@ fn finish(response: &At<'_>, calls: bool) -> Finish {
     }
 }
 
-fn usage(usage: &At<'_>) -> Option<Usage> {
-    usage.value.as_object()?;
-    let read = usage.member("input_tokens_details");
-    let written = usage.member("output_tokens_details");
-    Some(Usage {
-        input: usage.member("input_tokens").count(),
-        output: usage.member("output_tokens").count(),
-        cached: read.member("cached_tokens").count(),
-        cache_written: read.member("cache_write_tokens").count(),
-        cache_written_1h: 0,
-        reasoning: written.member("reasoning_tokens").count(),
-    })
-}
-
 /// A response in events, as far as it was read.
 #[derive(Clone, Debug, Default)]
 pub(in crate::ai::dialect) struct ResponseStream {
@@ -164,7 +150,6 @@ impl ResponseStream {
                 *state = StreamState::Complete;
                 let known = ["id", "object", "model", "output", "usage"];
                 self.beside.tell(response.value, &known, out);
-                out.extend(usage(&response.member("usage")).map(Delta::Usage));
                 out.push(Delta::Finish(finish(&response, self.calls > 0)));
             }
             // Whatever else is told says again in whole what was told in pieces, or how far an item has come.
