@@ -191,6 +191,65 @@ async fn tokens_are_settled_by_what_the_answer_says() {
 }
 
 #[tokio::test]
+async fn a_limit_counts_all_that_a_dialect_counts_apart_but_what_was_cached_for_nothing() {
+    // Broken if what Gemini thought, what its tools read, or what Anthropic wrote to a cache were left out of the limit; if
+    // what Anthropic had from a cache, which its own limits leave out, were held against it; or if the caller were told
+    // another sum than what was used. A stream must count as the same answer in one piece does.
+    let gemini = r#""usageMetadata":{"promptTokenCount":20,"toolUsePromptTokenCount":4,"candidatesTokenCount":5,"thoughtsTokenCount":70}"#;
+    let gemini = format!(
+        r#"{{"candidates":[{{"content":{{"parts":[{{"text":"yes"}}]}},"finishReason":"STOP"}}],{gemini}}}"#
+    );
+    let read = r#""input_tokens":20,"cache_creation_input_tokens":4,"cache_read_input_tokens":500"#;
+    let anthropic =
+        format!(r#"{{"content":[{{"type":"text","text":"yes"}}],"usage":{{{read},"output_tokens":5}}}}"#);
+    let messages = [
+        format!(r#"{{"type":"message_start","message":{{"usage":{{{read},"output_tokens":1}}}}}}"#),
+        r#"{"type":"content_block_delta","delta":{"type":"text_delta","text":"yes"}}"#.to_owned(),
+        r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":5}}"#
+            .to_owned(),
+        r#"{"type":"message_stop"}"#.to_owned(),
+    ];
+    let stream = |events: &[String]| {
+        events
+            .iter()
+            .map(|event| format!("data: {event}\n\n"))
+            .collect::<String>()
+    };
+    let openai = r#"{"choices":[{"message":{"content":"yes"}}],"usage":{"prompt_tokens":20,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":16}}}"#;
+    let events = ("content-type", "text/event-stream");
+    for (kind, body, used, counted) in [
+        (JSON, gemini.clone(), (24, 75), 99),
+        (events, stream(&[gemini]), (24, 75), 99),
+        (JSON, anthropic, (524, 5), 29),
+        (events, stream(&messages), (524, 5), 29),
+        (JSON, openai.to_owned(), (20, 5), 25),
+    ] {
+        let clock = CrankedClock::new();
+        let server = Server::with_steps(&clock, vec![Step::answer(200, &[kind], &body)]).await;
+        let stage = stage(&clock, server, Policy::builder().tokens_per_minute(Some(1_000))).await;
+        let left = || stage.upstream.state().gate.rates[1].left;
+        let upstream = stage.upstream.clone();
+        let answer = stage
+            .run(async move { upstream.call(chat(900)).await.unwrap() })
+            .await;
+        assert_eq!((answer.usage.tokens_in, answer.usage.tokens_out), used, "{body}");
+        assert_eq!(left(), Some(1_000 - counted), "{body}");
+
+        clock.advance(Duration::from_secs(60));
+        let upstream = stage.upstream.clone();
+        let told = stage
+            .run(async move {
+                let mut opened = upstream.open(chat(900)).await.unwrap();
+                opened.rest().await.unwrap();
+                opened.usage()
+            })
+            .await;
+        assert_eq!((told.tokens_in, told.tokens_out), used, "handed on: {body}");
+        assert_eq!(left(), Some(1_000 - counted), "handed on: {body}");
+    }
+}
+
+#[tokio::test]
 async fn a_server_that_fails_three_times_in_ten_leaves_the_limit_whole() {
     // Broken if a failed attempt kept its tokens: the answers in ten minutes would be fewer than the limit has room for,
     // and the bucket would never be full again.
