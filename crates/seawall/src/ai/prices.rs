@@ -17,7 +17,7 @@ pub use cost::{Billed, CACHE_WRITE_PER_MILLE, Cost, MicroUsd, Unpriced};
 pub use lookup::seller_of_host;
 pub use order::{Order, Quote};
 
-use crate::config::{Config, ConfigErrors, ModelConfig};
+use crate::config::{Config, ConfigErrors, ModelConfig, Written};
 use std::collections::BTreeMap;
 
 /// The prices and windows of models.
@@ -47,6 +47,9 @@ pub struct Prices {
 struct Own {
     input: Option<u64>,
     output: Option<u64>,
+    cached_input: Option<u64>,
+    cache_write: Option<u64>,
+    long_cache_write: Option<u64>,
     window: Option<u64>,
 }
 
@@ -82,6 +85,10 @@ pub struct Terms {
     pub output: Option<u64>,
     /// For what is read from a cache; where it is not stated, that costs as much as any input.
     pub cached_input: Option<u64>,
+    /// For what is written to a cache, where it is not [`CACHE_WRITE_PER_MILLE`] of the price of input.
+    pub cache_write: Option<u64>,
+    /// For a cache write that is kept for long; where it is not stated, the next says it.
+    pub long_cache_write: Option<u64>,
     /// For a cache write that is kept for long, in thousandths of the price of input.
     pub long_write_per_mille: Option<u64>,
     /// Tokens that it takes.
@@ -124,8 +131,9 @@ impl Prices {
 
     /// These, with the `[[model]]` tables of a `seawall.toml` over them.
     ///
-    /// What such a table does not say is taken from the table below, but for the prices of caches and long prompts:
-    /// those belong to the prices that it replaces. Its upstreams sell at the prices of their host, where the host is a
+    /// What such a table does not say is taken from the table below, but for what belongs to a price that it replaces: with
+    /// an input of your own, cached input that you do not state costs as much, and with any price of your own, long
+    /// prompts cost no more than others. Its upstreams sell at the prices of their host, where the host is a
     /// seller's ([`seller_of_host`]).
     ///
     /// # Errors
@@ -170,14 +178,21 @@ impl Prices {
             name,
             input,
             output,
+            cached_input,
+            cache_write,
+            long_cache_write,
             window,
             ..
         } in &config.models
         {
+            let said = |written: &Option<Written<u64>>| written.as_ref().map(|written| written.value);
             let own = Own {
-                input: input.as_ref().map(|written| written.value),
-                output: output.as_ref().map(|written| written.value),
-                window: window.as_ref().map(|written| written.value),
+                input: said(input),
+                output: said(output),
+                cached_input: said(cached_input),
+                cache_write: said(cache_write),
+                long_cache_write: said(long_cache_write),
+                window: said(window),
             };
             let key = format!("{}/{}", upstream.value, name.value);
             self.own.insert(key.to_ascii_lowercase(), own);
@@ -239,15 +254,21 @@ impl Terms {
 impl Own {
     /// This word, over what the table says.
     fn over(self, below: Terms) -> Terms {
-        let is_priced_anew = self.input.is_some() || self.output.is_some();
+        let prices = [
+            self.input,
+            self.output,
+            self.cached_input,
+            self.cache_write,
+            self.long_cache_write,
+        ];
+        let is_priced_anew = prices.iter().any(Option::is_some);
+        let cached_below = below.cached_input.filter(|_| self.input.is_none());
         Terms {
             input: self.input.or(below.input),
             output: self.output.or(below.output),
-            cached_input: if self.input.is_some() {
-                None
-            } else {
-                below.cached_input
-            },
+            cached_input: self.cached_input.or(cached_below),
+            cache_write: self.cache_write.or(below.cache_write),
+            long_cache_write: self.long_cache_write.or(below.long_cache_write),
             window: self.window.or(below.window),
             above: if is_priced_anew { None } else { below.above },
             ..below

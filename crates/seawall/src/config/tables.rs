@@ -97,11 +97,11 @@ fn policy(file: &Section<'_>, ground: &mut Draft) -> PolicyConfig {
 fn model(table: &Section<'_>, upstreams: &[&str]) -> Option<ModelConfig> {
     table.missing("name");
     table.missing("upstream");
-    let (input, output, window) = (
-        table.decimal("input"),
-        table.decimal("output"),
-        table.count_wide("window"),
-    );
+    let (input, output) = (table.decimal("input"), table.decimal("output"));
+    let cached_input = table.decimal("cached_input");
+    let cache_write = table.decimal("cache_write");
+    let long_cache_write = table.decimal("long_cache_write");
+    let window = table.count_wide("window");
     let (name, upstream) = (table.text("name"), table.text("upstream")?);
     known_upstream(table.reader, &upstream.value, upstream.at.span.clone(), upstreams);
     Some(ModelConfig {
@@ -110,6 +110,9 @@ fn model(table: &Section<'_>, upstreams: &[&str]) -> Option<ModelConfig> {
         upstream,
         input,
         output,
+        cached_input,
+        cache_write,
+        long_cache_write,
         window,
     })
 }

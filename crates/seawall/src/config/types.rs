@@ -129,6 +129,12 @@ pub struct ModelConfig {
     pub input: Option<Written<u64>>,
     /// Millionths of a US dollar per million tokens answered.
     pub output: Option<Written<u64>>,
+    /// Millionths of a US dollar per million tokens sent that are read from a cache.
+    pub cached_input: Option<Written<u64>>,
+    /// Millionths of a US dollar per million tokens sent that are written to a cache.
+    pub cache_write: Option<Written<u64>>,
+    /// The same, of a cache that is kept for long.
+    pub long_cache_write: Option<Written<u64>>,
     /// Tokens that it takes.
     pub window: Option<Written<u64>>,
 }

@@ -130,13 +130,17 @@ pub(super) fn of(terms: &Terms, used: Billed) -> Cost {
         None if used.output == 0 => 0,
         None => return Cost::Unpriced(Unpriced::Output),
     };
-    let long = terms.long_write_per_mille.unwrap_or(CACHE_WRITE_PER_MILLE);
-    // Tokens, price, and the share of the price in thousandths.
+    let long_share = terms.long_write_per_mille.unwrap_or(CACHE_WRITE_PER_MILLE);
+    // A price, and the share of it in thousandths: its own where it is stated, else of what input costs.
+    let or_share = |price: Option<u64>, share| price.map_or((input, share), |price| (price, 1_000));
+    let (cached, cached_share) = or_share(rates.cached_input, 1_000);
+    let (write, write_share) = or_share(terms.cache_write, CACHE_WRITE_PER_MILLE);
+    let (long, long_share) = or_share(terms.long_cache_write, long_share);
     let parts = [
         (used.input, input, 1_000),
-        (used.cached_input, rates.cached_input.unwrap_or(input), 1_000),
-        (used.cache_write, input, CACHE_WRITE_PER_MILLE),
-        (used.long_cache_write, input, long),
+        (used.cached_input, cached, cached_share),
+        (used.cache_write, write, write_share),
+        (used.long_cache_write, long, long_share),
         (used.output, output, 1_000),
     ];
     let sum = parts

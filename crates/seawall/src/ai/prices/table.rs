@@ -59,6 +59,8 @@ pub(super) fn read(line: &'static str) -> (&'static str, Terms) {
         input: next(),
         output: next(),
         cached_input: next(),
+        cache_write: None,
+        long_cache_write: None,
         long_write_per_mille: next(),
         window: next(),
         output_max: next(),

@@ -265,6 +265,164 @@ fn your_own_word_stands_over_the_table() {
     assert!(broken.unwrap_err().to_string().contains("upstream"));
 }
 
+/// A file with one `[[model]]` for `main`, which is OpenAI.
+fn override_of(model: &str, lines: &str) -> String {
+    format!(
+        "[[upstream]]\nname = \"main\"\nbase_url = \"https://api.openai.com/v1\"\n\
+         [[model]]\nname = \"{model}\"\nupstream = \"main\"\n{lines}"
+    )
+}
+
+#[test]
+fn a_cache_costs_what_your_own_word_says_it_does() {
+    // Broken if a price of cached input in the file were passed over, and the answer charged as if all were read anew; if
+    // it held for the wrong part; or if a price that is not stated were nothing.
+    let used = crate::ai::Usage {
+        input: 10_000_000,
+        output: 1_000_000,
+        cached: 4_000_000,
+        cache_written: 5_000_000,
+        cache_written_1h: 3_000_000,
+        reasoning: 0,
+    };
+    let told = [
+        ("mine", "input = 1.0\noutput = 2.0"),
+        ("mine", "input = 1.0\noutput = 2.0\ncached_input = 0.1"),
+        ("mine", "input = 1.0\noutput = 2.0\ncached_input = 0"),
+        ("mine", "input = 1.0\noutput = 2.0\ncache_write = 3.0"),
+        ("mine", "input = 1.0\noutput = 2.0\nlong_cache_write = 7.0"),
+        (
+            "mine",
+            "input = 1.0\noutput = 2.0\ncached_input = 0.1\ncache_write = 3.0\nlong_cache_write = 7.0",
+        ),
+        // Over the table's: 2, 8 and 0.5 for a GPT-4.1.
+        ("gpt-4.1", "window = 1000"),
+        ("gpt-4.1", "cached_input = 0.25"),
+        ("gpt-4.1", "input = 2.0"),
+        // Without a price of input nobody knows what the rest of it costs.
+        ("mine", "output = 2.0\ncached_input = 0.1"),
+    ]
+    .map(|(model, lines)| {
+        let prices = Prices::builtin()
+            .with_overrides("seawall.toml", &override_of(model, lines))
+            .unwrap();
+        let cost = prices.cost(&format!("main/{model}"), used);
+        format!("{model} {}: {cost}", lines.replace('\n', ", "))
+    })
+    .join("\n");
+    expect![[r#"
+        mine input = 1.0, output = 2.0: $13.25
+        mine input = 1.0, output = 2.0, cached_input = 0.1: $9.65
+        mine input = 1.0, output = 2.0, cached_input = 0: $9.25
+        mine input = 1.0, output = 2.0, cache_write = 3.0: $16.75
+        mine input = 1.0, output = 2.0, long_cache_write = 7.0: $30.5
+        mine input = 1.0, output = 2.0, cached_input = 0.1, cache_write = 3.0, long_cache_write = 7.0: $30.4
+        gpt-4.1 window = 1000: $24.5
+        gpt-4.1 cached_input = 0.25: $23.5
+        gpt-4.1 input = 2.0: $30.5
+        mine output = 2.0, cached_input = 0.1: unpriced: nobody says what this model charges for what it reads; write a [[model]] with its prices"#]].assert_eq(&told);
+}
+
+#[test]
+fn a_price_that_is_none_is_an_error_with_its_place() {
+    // Broken if a price below nothing, without an end or beyond all sums were taken, bent into range, or read as not
+    // stated: the cheapest model of a route would be the one with the slip of the pen.
+    let keys = [
+        "input",
+        "output",
+        "cached_input",
+        "cache_write",
+        "long_cache_write",
+    ];
+    let values = [
+        "-0.5",
+        "nan",
+        "-nan",
+        "inf",
+        "-inf",
+        "1e300",
+        "1000000.000001",
+        "99999999999999999999",
+        "0.0000001",
+        "\"1\"",
+        "true",
+    ];
+    for key in keys {
+        for value in values {
+            let text = override_of("mine", &format!("{key} = {value}"));
+            let error = Prices::builtin()
+                .with_overrides("prices.toml", &text)
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains("prices.toml:7:"), "{key} = {value}: {error}");
+        }
+    }
+    let told = values.map(|value| {
+        let text = override_of("mine", &format!("cached_input = {value}"));
+        Prices::builtin()
+            .with_overrides("prices.toml", &text)
+            .unwrap_err()
+            .to_string()
+    });
+    expect![[r#"
+        prices.toml:7:16: expected US dollars such as 0.42 with at most 6 decimal places, found -0.5
+          |
+        7 | cached_input = -0.5
+          |                ^^^^
+          = write it as in cached_input = 0.04
+        prices.toml:7:16: expected US dollars such as 0.42 with at most 6 decimal places, found nan
+          |
+        7 | cached_input = nan
+          |                ^^^
+          = write it as in cached_input = 0.04
+        prices.toml:7:16: expected US dollars such as 0.42 with at most 6 decimal places, found -nan
+          |
+        7 | cached_input = -nan
+          |                ^^^^
+          = write it as in cached_input = 0.04
+        prices.toml:7:16: expected US dollars such as 0.42 with at most 6 decimal places, found inf
+          |
+        7 | cached_input = inf
+          |                ^^^
+          = write it as in cached_input = 0.04
+        prices.toml:7:16: expected US dollars such as 0.42 with at most 6 decimal places, found -inf
+          |
+        7 | cached_input = -inf
+          |                ^^^^
+          = write it as in cached_input = 0.04
+        prices.toml:7:16: expected US dollars such as 0.42 with at most 6 decimal places, found 1e300
+          |
+        7 | cached_input = 1e300
+          |                ^^^^^
+          = write it as in cached_input = 0.04
+        prices.toml:7:16: model.cached_input is 1000000.000001; it may be 0 to 1000000
+          |
+        7 | cached_input = 1000000.000001
+          |                ^^^^^^^^^^^^^^
+          = the default is as much as input
+        prices.toml:7:16: 99999999999999999999 is too large
+          |
+        7 | cached_input = 99999999999999999999
+          |                ^^^^^^^^^^^^^^^^^^^^
+          = the default is as much as input
+        prices.toml:7:16: expected US dollars such as 0.42 with at most 6 decimal places, found 0.0000001
+          |
+        7 | cached_input = 0.0000001
+          |                ^^^^^^^^^
+          = write it as in cached_input = 0.04
+        prices.toml:7:16: expected US dollars such as 0.42, found a string
+          |
+        7 | cached_input = "1"
+          |                ^^^
+          = write it as in cached_input = 0.04
+        prices.toml:7:16: expected US dollars such as 0.42, found a boolean
+          |
+        7 | cached_input = true
+          |                ^^^^
+          = write it as in cached_input = 0.04"#]]
+    .assert_eq(&told.join("\n"));
+}
+
 proptest! {
     #[test]
     fn more_tokens_never_cost_less(

@@ -44,6 +44,9 @@ name = "small-1"
 upstream = "main"
 input = 0.42
 output = 1.10
+cached_input = 0.04
+cache_write = 0.53
+long_cache_write = 0.84
 window = 64000
 
 [[route]]
@@ -134,9 +137,19 @@ fn every_key_of_the_whole_file_reaches_its_field() {
     let [model] = &config.models[..] else {
         panic!("one model");
     };
-    let prices = [&model.input, &model.output, &model.window];
+    let prices = [
+        &model.input,
+        &model.output,
+        &model.cached_input,
+        &model.cache_write,
+        &model.long_cache_write,
+        &model.window,
+    ];
     let prices = prices.map(|it| it.as_ref().map(|it| it.value));
-    assert_eq!(prices, [Some(420_000), Some(1_100_000), Some(64_000)]);
+    assert_eq!(
+        prices,
+        [420_000, 1_100_000, 40_000, 530_000, 840_000, 64_000].map(Some)
+    );
 
     let [route] = &config.routes[..] else {
         panic!("one route");
@@ -174,7 +187,7 @@ fn every_key_of_the_whole_file_reaches_its_field() {
     ];
     let sizes = sizes.map(|it| it.as_ref().map(|it| it.value));
     assert_eq!(sizes, [Some(8 << 20), Some(64 << 10), Some(100)]);
-    assert_eq!(serve.admin.listen.as_ref().map(|it| it.at.line), Some(48));
+    assert_eq!(serve.admin.listen.as_ref().map(|it| it.at.line), Some(51));
     assert_eq!(serve.log.as_ref().map(|it| it.value), Some(LogForm::Json));
     assert_eq!(serve.clients[0].name.value, "web");
 
@@ -216,16 +229,16 @@ fn what_nothing_obeys_yet_is_told_once_for_each_table() {
         22: `upstream.provider = "seawall"`
         24: `upstream.parent`
         26: [[model]]
-        33: [[route]]
-        46: [serve]
-        68: `batch.max_cost`
-        69: `batch.ordered`
-        71: `batch.auto_id`
-        72: `batch.dedupe`
-        73: `batch.spool`
-        78: `batch.journal`
-        79: `batch.schema`
-        80: `batch.report`"#]]
+        36: [[route]]
+        49: [serve]
+        71: `batch.max_cost`
+        72: `batch.ordered`
+        74: `batch.auto_id`
+        75: `batch.dedupe`
+        76: `batch.spool`
+        81: `batch.journal`
+        82: `batch.schema`
+        83: `batch.report`"#]]
     .assert_eq(&told.join("\n"));
 }
 
