@@ -106,18 +106,11 @@ fn check() -> ExitCode {
 fn run(program: &str, arguments: &[&str]) -> bool {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    let profile = profile();
     let ended = Command::new(cargo)
-        .args([
-            "run",
-            "--quiet",
-            "--release",
-            "--locked",
-            "--manifest-path",
-            manifest,
-            "--bin",
-            program,
-        ])
-        .args(features(program))
+        .args(["run", "--quiet", "--locked", "--profile", &profile])
+        .args(["--manifest-path", manifest, "--bin", program])
+        .args(features(program, &profile))
         .arg("--")
         .args(arguments)
         .status();
@@ -130,10 +123,24 @@ fn run(program: &str, arguments: &[&str]) -> bool {
     }
 }
 
-/// What a program needs beside the default: `fit` brings the AI types, which nothing else here should be built with.
-fn features(program: &str) -> &'static [&'static str] {
-    match program {
-        "fit" => &["--no-default-features", "--features", "fit"],
+/// The profile that this program was built with: cargo puts what it builds into a folder of that name.
+fn profile() -> String {
+    let program = std::env::current_exe().ok();
+    let folder = program.as_deref().and_then(std::path::Path::parent);
+    let name = folder.and_then(std::path::Path::file_name);
+    match name.and_then(std::ffi::OsStr::to_str) {
+        Some("debug") => "dev".to_owned(),
+        Some(name) => name.to_owned(),
+        None => "release".to_owned(),
+    }
+}
+
+/// What a program needs beside the default: `fit` brings the AI types, which nothing else here should be timed with.
+fn features(program: &str, profile: &str) -> &'static [&'static str] {
+    match (program, profile) {
+        // Where nothing is timed, one build serves all.
+        (_, "untimed") => &["--features", "fit"],
+        ("fit", _) => &["--no-default-features", "--features", "fit"],
         _ => &[],
     }
 }
