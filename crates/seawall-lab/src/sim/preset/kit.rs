@@ -1,0 +1,146 @@
+//! What the presets are made of: the naive policies that experiments were made with, plain worlds, and claims.
+
+use crate::sim::luck::Length;
+use crate::sim::model::{Contender, Fleet, Gaps, Load, Model, Server, Spread};
+use crate::sim::study::{Claim, Study};
+use crate::sim::tally::Tally;
+use seawall_core::policy::{CallPolicy, Jitter, Policy, PolicyBuilder};
+use seawall_core::time::Duration;
+
+/// Longer than any experiment: a limit that is never met.
+pub(super) const NEVER: Duration = Duration::from_secs(1_000_000);
+
+pub(super) const fn secs(n: u64) -> Duration {
+    Duration::from_secs(n)
+}
+
+pub(super) const fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+/// So many retries and nothing else: no budget, no breaker, no limit that is ever met.
+pub(super) const fn bare(retries: u32) -> PolicyBuilder {
+    Policy::builder()
+        .retries(retries)
+        .deadline(NEVER)
+        .first_byte(NEVER)
+        .min_attempt(Duration::ZERO)
+        .budget(None)
+        .breaker(None)
+}
+
+pub(super) fn built(builder: PolicyBuilder) -> Policy {
+    builder.build().expect("a preset's policy is right")
+}
+
+/// The same, each retry at once.
+pub(super) fn at_once(builder: PolicyBuilder) -> Policy {
+    let policy = built(builder.jitter(Jitter::None));
+    Policy {
+        call: CallPolicy::without_waits(policy.call),
+        ..policy
+    }
+}
+
+/// A budget of so many extras for a thousand originals, without a floor.
+pub(super) fn budgeted(builder: PolicyBuilder, ratio_per_mille: u32) -> PolicyBuilder {
+    builder.edit_budget(|budget| budget.ratio_per_mille(ratio_per_mille).floor_milli(0))
+}
+
+pub(super) fn contender(name: impl Into<String>, policy: Policy, fleet: Fleet) -> Contender {
+    Contender {
+        name: name.into(),
+        policy,
+        fleet,
+    }
+}
+
+/// So many clients that call together at this rate, independently, whatever becomes of their calls.
+pub(super) const fn open(clients: u32, per_second: f64) -> Load {
+    Load::Open {
+        clients,
+        per_second,
+        gaps: Gaps::Poisson,
+        bursts: Vec::new(),
+    }
+}
+
+/// One server, no layers, no time on the way, everything counted.
+pub(super) fn plain(load: Load, server: Server, horizon: Duration) -> Model {
+    Model {
+        load,
+        hop: Length::ZERO,
+        layers: Vec::new(),
+        servers: vec![server],
+        spread: Spread::Route,
+        horizon,
+        warmup: Duration::ZERO,
+    }
+}
+
+/// The tallies of each contender of a study, in their order.
+pub(super) fn by_contender<'a>(
+    study: &'a Study,
+    tallies: &'a [Tally],
+) -> impl Iterator<Item = (&'a Contender, &'a [Tally])> {
+    study.contenders.iter().zip(tallies.chunks(study.seeds as usize))
+}
+
+/// A count over all seeds.
+pub(super) fn sum(tallies: &[Tally], count: impl Fn(&Tally) -> u64) -> u64 {
+    tallies.iter().map(count).sum()
+}
+
+/// One count by another; 0 of nothing.
+#[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
+pub(super) fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 {
+        0.0
+    } else {
+        part as f64 / whole as f64
+    }
+}
+
+/// Attempts that reached a server, for each call.
+pub(super) fn load_of(tallies: &[Tally]) -> f64 {
+    let calls = sum(tallies, |tally| tally.calls);
+    ratio(sum(tallies, |tally| tally.arrivals), calls)
+}
+
+/// Answered calls, of all.
+pub(super) fn success_of(tallies: &[Tally]) -> f64 {
+    let calls = sum(tallies, |tally| tally.calls);
+    ratio(sum(tallies, |tally| tally.succeeded), calls)
+}
+
+/// How far a measured figure may be from the published one.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Within {
+    /// This share of it, either way.
+    Share(f64),
+    /// This much, either way.
+    Amount(f64),
+    /// Any distance below it.
+    AtMost,
+}
+
+pub(super) fn claim(name: impl Into<String>, published: f64, measured: f64, within: Within) -> Claim {
+    let off = (measured - published).abs();
+    let holds = match within {
+        Within::Share(share) => off <= share * published.abs(),
+        Within::Amount(amount) => off <= amount,
+        Within::AtMost => measured <= published,
+    };
+    Claim {
+        name: name.into(),
+        published,
+        measured,
+        holds,
+    }
+}
+
+/// To so many decimals: what a table shows, and the same bytes for every reader.
+pub(super) fn rounded(value: f64, decimals: u32) -> f64 {
+    let scale = libm::pow(10.0, f64::from(decimals));
+    libm::round(value * scale) / scale
+}
