@@ -294,7 +294,7 @@ impl Breaker {
     /// Takes leave for one attempt. Call it only where [`standing`](Self::standing) admits, at the same `now`, under
     /// the same lock. `ticket` names the attempt and is never used twice; a probe's slot is free again at
     /// `lease_until` at the latest. An attempt that only a latch lets through is no probe and moves nothing.
-    #[inline]
+    #[cold]
     pub fn admit(&mut self, now: Instant, replay: Replay, ticket: u64, lease_until: Instant) -> Pass {
         self.now = self.now.max(now);
         debug_assert!(
@@ -327,6 +327,14 @@ impl Breaker {
         }
     }
 
+    /// As [`admit`](Self::admit), where any pass is a [plain](Pass::plain) one: says of which epoch. `None` where it may
+    /// be another.
+    #[inline]
+    pub(crate) fn admit_plain(&mut self, now: Instant) -> Option<Epoch> {
+        self.now = self.now.max(now);
+        (self.is_steady() && self.slow.is_none()).then_some(self.epoch)
+    }
+
     /// Tells what an attempt met: at its commit, or when it is settled without one. An outcome of an older epoch, or
     /// of a probe whose lease has ended, feeds statistics only.
     #[inline]
@@ -340,16 +348,21 @@ impl Breaker {
         // A transition by the clock makes the pass one of an older epoch: no two transitions come at once.
         let by_clock = self.advance(now);
         let held = self.end_lease(&pass);
-        self.unwatch(&pass);
+        let pace = match self.slow {
+            Some(_) => self.come_back(&pass),
+            None => Pace::InTime,
+        };
         if pass.epoch != self.epoch {
             self.late.add(evidence);
             return by_clock;
         }
-        let took = self.now.since(pass.began);
-        self.count(evidence, self.pace(took));
+        self.count(evidence, pace);
         match (self.state, held) {
             (State::Closed, _) => self.judge(rng),
-            (State::HalfOpen { .. }, Held::Slot) => self.judge_probe(evidence, took, rng),
+            (State::HalfOpen { .. }, Held::Slot) => {
+                let took = self.now.since(pass.began);
+                self.judge_probe(evidence, took, rng)
+            }
             // Only a latch let these through; the automaton would not have sent them.
             (State::HalfOpen { .. }, Held::Nothing) | (State::Open { .. }, _) => None,
         }
@@ -359,7 +372,9 @@ impl Breaker {
     pub fn release(&mut self, now: Instant, pass: Pass) {
         self.now = self.now.max(now);
         self.end_lease(&pass);
-        self.unwatch(&pass);
+        if self.slow.is_some() {
+            self.come_back(&pass);
+        }
     }
 
     /// Takes another policy and keeps the state (a reload): an open breaker keeps its time, probes in flight keep
@@ -440,8 +455,9 @@ impl Breaker {
 
     /// The same, to be told who came and who went.
     pub(crate) fn ramp_mut(&mut self) -> Option<&mut Ramp> {
+        let ramps = self.ramps.as_mut()?;
         match self.mode {
-            Mode::Auto => self.ramps.as_mut()?.running_mut(),
+            Mode::Auto => ramps.running_mut(),
             Mode::Open | Mode::Closed | Mode::Observe => None,
         }
     }
@@ -512,7 +528,7 @@ impl Breaker {
             Evidence::Answered | Evidence::Neutral => return,
         };
         self.counted_last = self.now;
-        if let (Some(slow), Pace::Slow) = (&mut self.slow, pace) {
+        if let (Pace::Slow, Some(slow)) = (pace, &mut self.slow) {
             slow.end(self.now);
         }
         let bucket = self.ring.newest_mut();
@@ -600,14 +616,16 @@ impl Breaker {
         }
     }
 
-    /// The attempt with this pass is out no more, or has proved to be well.
-    #[inline]
-    fn unwatch(&mut self, pass: &Pass) {
+    /// The attempt with this pass is out no more, or has proved to be well. Says how long it took.
+    #[cold]
+    fn come_back(&mut self, pass: &Pass) -> Pace {
         if let Some(slow) = &mut self.slow {
             slow.unwatch(self.now, pass.began, pass.watch);
         }
+        self.pace(self.now.since(pass.began))
     }
 
+    #[cold]
     fn judge_probe(&mut self, evidence: Evidence, took: Duration, rng: &mut Rng) -> Option<Transition> {
         if let (Evidence::Success, Pace::Slow) = (evidence, self.pace(took)) {
             return Some(self.open(Trip::SlowProbe { took }, rng));

@@ -131,6 +131,7 @@ impl Budget {
 
     /// Counts one original. Tell it once per call, when the first attempt is settled or abandoned and before the
     /// retry is asked for, so that the credit is there when the failure is (rule G2).
+    #[inline]
     pub fn original(&mut self, now: Instant) {
         self.ring.turn_to(now);
         let bucket = self.ring.newest_mut();

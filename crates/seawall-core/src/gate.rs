@@ -280,18 +280,28 @@ impl Gate {
                 .is_none_or(|windows| windows.bounds_nothing(now))
     }
 
-    /// Takes a place for an attempt, and the breaker's leave where there is one.
+    /// Takes a place for an attempt, and the breaker's leave where there is one. Says what that took.
+    // The leave is written where it stays: handed back it would be copied while it is still being written.
     #[inline]
     pub(crate) fn enter(
         &mut self,
         now: Instant,
         replay: Replay,
-        ticket: u64,
-        lease_until: Instant,
-    ) -> Option<Pass> {
+        (ticket, lease_until): (u64, Instant),
+        pass: &mut Option<Pass>,
+    ) -> Held {
         self.limiter.take();
-        let breaker = self.breaker.as_mut()?;
-        Some(breaker.admit(now, replay, ticket, lease_until))
+        let Some(breaker) = &mut self.breaker else {
+            return Held::NOTHING;
+        };
+        if let Some(epoch) = breaker.admit_plain(now) {
+            *pass = Some(Pass::plain(epoch, now));
+            return Held::NOTHING;
+        }
+        let admitted = breaker.admit(now, replay, ticket, lease_until);
+        let took = Held::PROBE.when(admitted.is_probe());
+        *pass = Some(admitted);
+        took
     }
 
     /// Takes a place for a call's first attempt that comes while the gate is calm. Says when its breaker, if there is
@@ -330,7 +340,8 @@ impl Gate {
     }
 
     /// The first byte of an attempt that began at `began` came after `took`, while `in_flight` were out, itself included.
-    #[inline]
+    /// To be told where it [goes by time](Self::goes_by_time).
+    #[cold]
     pub(crate) fn came(
         &mut self,
         now: Instant,

@@ -173,7 +173,6 @@ impl Limiter {
     }
 
     /// The first byte of an attempt that began at `began` came after `took`, while `in_flight` were out, itself included.
-    #[inline]
     pub(crate) fn came(
         &mut self,
         now: Instant,

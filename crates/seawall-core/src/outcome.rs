@@ -214,6 +214,11 @@ impl Report {
         }
     }
 
+    /// How long the first byte took of an attempt of this length that was not committed.
+    pub(crate) fn first_byte_in(&self, length: Duration) -> Duration {
+        self.first_byte.map_or(length, |took| took.min(length))
+    }
+
     /// Whether the attempt left: one that was refused here earns nobody a retry (rule G2), counts against no limit and is
     /// no sign of life. So is a denial without an answer: the credential could not be had (rule D6).
     pub(crate) const fn was_sent(&self) -> bool {

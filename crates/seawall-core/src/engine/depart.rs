@@ -1,9 +1,9 @@
 //! Before a send: which candidate, which queue, and what is taken.
 
 use super::Engine;
-use crate::breaker::{Pass, Standing as BreakerStanding};
+use crate::breaker::Standing as BreakerStanding;
 use crate::budget::Empty;
-use crate::call::{Candidate, Charged, Choice, Others, Spec, Standing, State, choose};
+use crate::call::{Call, Candidate, Charged, Choice, Others, Spec, Standing, State, choose};
 use crate::facts::Replay;
 use crate::gate::{CHAIN_MAX, Chain, Turn};
 use crate::policy::{Mode, OnOpen, PROBE_LEASE_SLACK};
@@ -317,11 +317,15 @@ impl Engine {
     /// nearly always. Where it says no, `standing` may still find that this call may go.
     #[inline(always)]
     pub(super) fn is_calm(&self, now: Instant, candidate: &Candidate) -> bool {
-        let gate = |number: u32| &self.gates[number as usize];
-        let chain = &gate(candidate.gate.number).chain;
-        self.latches.left(now, candidate.credential).is_zero()
-            && gate(chain.quota()).cooldown.left(now).is_zero()
-            && chain.gates().iter().all(|number| gate(*number).is_calm())
+        let chain = &self.gates[candidate.gate.number as usize].chain;
+        // A loop, as an iterator's own is a function of its own here.
+        for number in chain.gates() {
+            if !self.gates[*number as usize].is_calm() {
+                return false;
+            }
+        }
+        self.gates[chain.quota() as usize].cooldown.left(now).is_zero()
+            && self.latches.left(now, candidate.credential).is_zero()
     }
 
     /// Whether the call may stand in gate `number`'s queue: it does already, or the queue is not full.
@@ -541,8 +545,10 @@ impl Engine {
             Ok(paid) => paid,
             Err((gate, empty, gave)) => return self.unpaid(now, slot, leg, gate, empty, gave),
         };
-        let turn = self.turn(slot, leg);
-        let (left_queue, promised) = self.unqueue_for_send(slot);
+        let (turn, left_queue, promised) = match self.calls[slot as usize].state {
+            State::Ready => (Turn::Newcomer, None, None),
+            _ => self.unqueue_for_send(slot, leg),
+        };
         let chain = self.chain_at(slot, leg);
         let original_at = self.first_sends(slot, &chain);
         let reserved = self.reserve(now, slot, &chain, promised);
@@ -565,9 +571,10 @@ impl Engine {
         call.count_send(leg);
         if beside == Beside::Nothing {
             call.met_this_round = false;
-            let own = &mut gates[chain.own() as usize];
-            let delay = call.policy.hedge.and_then(|hedge| own.hedge_delay(now, hedge));
-            call.hedge_at = delay.map(|delay| now.after(delay));
+            if let Some(hedge) = call.policy.hedge {
+                let delay = gates[chain.own() as usize].hedge_delay(now, hedge);
+                call.hedge_at = delay.map(|delay| now.after(delay));
+            }
         }
         let (number, replay) = (call.sends, call.replay);
         let attempt = call.put_out(now, leg, role, &chain);
@@ -576,10 +583,7 @@ impl Engine {
         for (pass, number) in attempt.passes.iter_mut().zip(chain.gates()) {
             let gate = &mut gates[*number as usize];
             gate.pass_ramp(now, turn);
-            *pass = gate.enter(now, replay, ticket, lease);
-            if pass.as_ref().is_some_and(Pass::is_probe) {
-                took = took.and(Held::PROBE);
-            }
+            took = took.and(gate.enter(now, replay, (ticket, lease), pass));
         }
         if took.has(Held::PROBE) && beside == Beside::Nothing {
             role = Role::Probe;
@@ -604,34 +608,40 @@ impl Engine {
         }
     }
 
-    /// Takes the call out of its queue, or keeps the promise made to it, with what was reserved by it. Says which gates
-    /// it waited at, to be pumped once its places are taken: before that, its own place would be promised to the next.
-    fn unqueue_for_send(&mut self, slot: u32) -> (Option<Chain>, Option<Reservation>) {
+    /// Takes the call out of its queue, or keeps the promise made to it, with what was reserved by it. Says how it stood
+    /// to the gates in front of `leg`, and at which it waited, to be pumped once its places are taken: before that, its own
+    /// place would be promised to the next.
+    #[cold]
+    fn unqueue_for_send(&mut self, slot: u32, leg: u16) -> (Turn, Option<Chain>, Option<Reservation>) {
+        let turn = self.turn(slot, leg);
         match self.calls[slot as usize].state {
             State::Queued { gate, .. } => {
                 self.gates[gate as usize].queue.leave(&mut self.links, slot);
                 self.agenda.disarm(slot);
-                (Some(Chain::of(gate)), None)
+                (turn, Some(Chain::of(gate)), None)
             }
             State::Promised { chain, reserved } => {
                 self.keep_promises(&chain);
-                (Some(chain), reserved)
+                (turn, Some(chain), reserved)
             }
-            _ => (None, None),
+            _ => (turn, None, None),
         }
     }
 
     /// At which gates of the chain this would be the call's first send.
-    #[inline]
+    #[inline(always)]
     fn first_sends(&self, slot: u32, chain: &Chain) -> [bool; CHAIN_MAX] {
         let call = &self.calls[slot as usize];
-        if call.nth > 1 {
-            return [false; CHAIN_MAX];
+        match (call.nth, call.sends) {
+            (2.., _) => [false; CHAIN_MAX],
+            (_, 0) => [true; CHAIN_MAX],
+            (_, _) => self.first_sends_of_more(call, chain),
         }
+    }
+
+    #[cold]
+    fn first_sends_of_more(&self, call: &Call, chain: &Chain) -> [bool; CHAIN_MAX] {
         let mut first = [true; CHAIN_MAX];
-        if call.sends == 0 {
-            return first;
-        }
         for (place, gate) in chain.gates().iter().enumerate() {
             let mut used = call.legs.iter().filter(|leg| leg.sends > 0);
             first[place] = !used.any(|leg| self.chain(leg.candidate.gate.number).holds(*gate));

@@ -220,13 +220,10 @@ impl Engine {
             ..
         } = self;
         let known = &openings.all[opening.0 as usize];
-        let length = now.since(known.began);
-        let took = report
-            .first_byte
-            .map_or(length, |first_byte| first_byte.min(length));
         for (number, epoch) in known.chain.gates().iter().zip(&known.epochs) {
             let gate = &mut gates[*number as usize];
-            if known.stage == Stage::Flying {
+            if known.stage == Stage::Flying && gate.goes_by_time() {
+                let took = report.first_byte_in(now.since(known.began));
                 let in_flight = gate.limiter.in_flight();
                 gate.came(now, known.began, took, in_flight, rng);
             }
@@ -286,8 +283,10 @@ impl Engine {
         }
         for (number, epoch) in known.chain.gates().iter().zip(&known.epochs) {
             let gate = &mut gates[*number as usize];
-            let in_flight = gate.limiter.in_flight();
-            gate.came(now, known.began, now.since(known.began), in_flight, rng);
+            if gate.goes_by_time() {
+                let in_flight = gate.limiter.in_flight();
+                gate.came(now, known.began, now.since(known.began), in_flight, rng);
+            }
             let mut pass = known.stage.pass(*epoch, known.began);
             gate.judge(now, &mut pass, Evidence::Success, rng, trace);
         }

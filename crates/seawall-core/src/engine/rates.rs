@@ -124,7 +124,7 @@ impl Engine {
 
     /// Keeps room in every rate of a chain for an attempt of `slot`; each was asked for it before. `None` where there
     /// is no rate.
-    #[inline]
+    #[inline(always)]
     pub(super) fn pledge(&mut self, now: Instant, slot: u32, chain: &Chain) -> Option<Reservation> {
         let has_rate = |number: &u32| {
             let gate = &self.gates[*number as usize];
@@ -134,6 +134,7 @@ impl Engine {
         any.then(|| self.pledge_at_all(now, slot, chain))
     }
 
+    #[cold]
     fn pledge_at_all(&mut self, now: Instant, slot: u32, chain: &Chain) -> Reservation {
         let cost = self.calls[slot as usize].cost;
         let mut stakes = [Stake::Nothing; CHAIN_MAX];

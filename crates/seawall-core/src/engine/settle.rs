@@ -205,8 +205,10 @@ impl Engine {
         let (began, took) = (attempt.began, now.since(attempt.began));
         for number in attempt.chain.gates() {
             let gate = &mut gates[*number as usize];
-            let in_flight = gate.limiter.in_flight();
-            gate.came(now, began, took, in_flight, rng);
+            if gate.goes_by_time() {
+                let in_flight = gate.limiter.in_flight();
+                gate.came(now, began, took, in_flight, rng);
+            }
         }
     }
 
@@ -219,22 +221,13 @@ impl Engine {
         chain: &Chain,
         report: &Report,
     ) {
-        self.learn_load(now, began, chain, report);
-        if first_byte == FirstByte::Open {
-            self.learn_time(now, began, chain, report);
-        }
+        self.learn_load(now, (began, first_byte), chain, report);
         match report.outcome {
-            Outcome::Answer | Outcome::Refused(_) => {
-                self.answered(chain);
-                self.learn_accepted(slot, leg, chain);
-            }
+            Outcome::Answer | Outcome::Refused(_) => self.learn_accepted(slot, leg, chain),
             Outcome::Denied { latches } => {
                 let credential = self.calls[slot as usize].legs[usize::from(leg)]
                     .candidate
                     .credential;
-                if report.was_sent() {
-                    self.answered(chain);
-                }
                 if latches && let Some(until) = self.latches.denied(now, credential) {
                     self.record_gate(What::Latched(credential.0.0, until));
                 }
@@ -266,52 +259,47 @@ impl Engine {
         }
     }
 
-    /// What limits that find themselves learn from the outcome (rule I3).
-    fn learn_load(&mut self, now: Instant, began: Instant, chain: &Chain, report: &Report) {
+    /// What limits learn from the outcome of an attempt that has given its places back: those that find themselves (rule
+    /// I3), what a throttle squeezed (rule C6), and how long a first byte takes (rule J1), where that is `first_byte`'s to
+    /// say.
+    #[inline]
+    fn learn_load(
+        &mut self,
+        now: Instant,
+        (began, first_byte): (Instant, FirstByte),
+        chain: &Chain,
+        report: &Report,
+    ) {
+        let Self { gates, rng, .. } = self;
         for number in chain.gates() {
-            let limiter = &mut self.gates[*number as usize].limiter;
+            let gate = &mut gates[*number as usize];
             match report.outcome {
-                Outcome::Answer => limiter.succeeded(),
+                Outcome::Answer => {
+                    gate.limiter.succeeded();
+                    gate.limiter.answered();
+                    if first_byte == FirstByte::Open && gate.goes_by_time() {
+                        let took = report.first_byte_in(now.since(began));
+                        let in_flight = gate.limiter.in_flight() + 1;
+                        gate.came(now, began, took, in_flight, rng);
+                    }
+                }
+                Outcome::Refused(_) => gate.limiter.answered(),
+                Outcome::Denied { .. } if report.was_sent() => gate.limiter.answered(),
                 Outcome::Throttled { .. }
                 | Outcome::Failed {
                     cause: Cause::Timeout,
                     ..
-                } => limiter.overloaded(now, began),
-                Outcome::Refused(_) | Outcome::Denied { .. } | Outcome::Failed { .. } => {}
+                } => gate.limiter.overloaded(now, began),
+                Outcome::Denied { .. } | Outcome::Failed { .. } => {}
             }
         }
-    }
-
-    /// What an attempt that was not committed says of how long a first byte takes, now that it has given its places back
-    /// (rules I3 and J1).
-    #[inline]
-    fn learn_time(&mut self, now: Instant, began: Instant, chain: &Chain, report: &Report) {
-        let Self { gates, rng, .. } = self;
-        if !chain
-            .gates()
-            .iter()
-            .any(|number| gates[*number as usize].goes_by_time())
+        if let Outcome::Failed {
+            cause: Cause::Timeout,
+            ..
+        } = report.outcome
+            && first_byte == FirstByte::Open
         {
-            return;
-        }
-        let took = now.since(began);
-        match report.outcome {
-            Outcome::Answer => {
-                let took = report.first_byte.map_or(took, |first_byte| first_byte.min(took));
-                for number in chain.gates() {
-                    let gate = &mut gates[*number as usize];
-                    let in_flight = gate.limiter.in_flight() + 1;
-                    gate.came(now, began, took, in_flight, rng);
-                }
-            }
-            Outcome::Failed {
-                cause: Cause::Timeout,
-                ..
-            } => gates[chain.own() as usize].waited_in_vain(now, took),
-            Outcome::Refused(_)
-            | Outcome::Throttled { .. }
-            | Outcome::Denied { .. }
-            | Outcome::Failed { .. } => {}
+            gates[chain.own() as usize].waited_in_vain(now, now.since(began));
         }
     }
 
@@ -325,13 +313,6 @@ impl Engine {
             if call.is_outlasted_by(now, cooling) {
                 self.agenda.make_ready(slot);
             }
-        }
-    }
-
-    /// The server answered: what a throttle squeezed grows by one.
-    fn answered(&mut self, chain: &Chain) {
-        for number in chain.gates() {
-            self.gates[*number as usize].limiter.answered();
         }
     }
 
