@@ -225,8 +225,7 @@ fn joined(first: CallResult, second: CallResult) -> CallResult {
         attempts.extend(std::mem::take(later));
         *later = attempts;
         waited.extend(waited_before);
-        usage.tokens_in = usage.tokens_in.saturating_add(before.tokens_in);
-        usage.tokens_out = usage.tokens_out.saturating_add(before.tokens_out);
+        *usage = usage.plus(before);
     };
     match second {
         Ok(mut answer) => {

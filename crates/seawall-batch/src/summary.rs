@@ -86,8 +86,7 @@ impl Tally {
             let sum = self.waited.entry(reason_code).or_default();
             *sum = sum.plus(*length);
         }
-        self.usage.tokens_in = self.usage.tokens_in.saturating_add(ended.usage.tokens_in);
-        self.usage.tokens_out = self.usage.tokens_out.saturating_add(ended.usage.tokens_out);
+        self.usage = self.usage.plus(ended.usage);
         match ended.cost_microusd {
             Some(cost) => self.cost_microusd = self.cost_microusd.saturating_add(cost),
             None => self.unpriced += 1,

@@ -252,4 +252,13 @@ impl Usage {
         tokens_in: 0,
         tokens_out: 0,
     };
+
+    /// This and another's, each count at most what it can hold: what servers report is a stranger's number.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self {
+            tokens_in: self.tokens_in.saturating_add(other.tokens_in),
+            tokens_out: self.tokens_out.saturating_add(other.tokens_out),
+        }
+    }
 }

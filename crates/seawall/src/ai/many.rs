@@ -230,9 +230,7 @@ impl<I: Iterator<Item = Chat>> ChatMany<I> {
                 error.usage()
             }
         };
-        let sum = &mut self.progress.usage;
-        sum.tokens_in = sum.tokens_in.saturating_add(used.tokens_in);
-        sum.tokens_out = sum.tokens_out.saturating_add(used.tokens_out);
+        self.progress.usage = self.progress.usage.plus(used);
         self.tell();
     }
 

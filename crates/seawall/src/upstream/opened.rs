@@ -558,10 +558,7 @@ impl Tail {
         let now = watch.map_or(Usage::NONE, |watch| watch.used().used());
         // What came whole was counted with the attempts.
         let now = if self.held.is_some() { now } else { Usage::NONE };
-        Usage {
-            tokens_in: self.before.tokens_in.saturating_add(now.tokens_in),
-            tokens_out: self.before.tokens_out.saturating_add(now.tokens_out),
-        }
+        self.before.plus(now)
     }
 
     fn received(&self) -> u64 {

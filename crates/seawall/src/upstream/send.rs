@@ -40,9 +40,7 @@ impl Log<Brought> for Journal {
             Sent::No | Sent::NotDone => {}
         }
         self.attempts.push(brought.note);
-        let usage = judged.used;
-        self.usage.tokens_in = self.usage.tokens_in.saturating_add(usage.tokens_in);
-        self.usage.tokens_out = self.usage.tokens_out.saturating_add(usage.tokens_out);
+        self.usage = self.usage.plus(judged.used);
         self.last = Some(judged.report);
         self.detail = judged.detail;
         // An attempt that got no answer does not hide the last one that did.
