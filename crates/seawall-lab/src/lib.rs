@@ -23,6 +23,7 @@ pub mod net;
 pub mod passage;
 mod percent;
 pub mod plan;
+mod reader;
 #[cfg(feature = "net")]
 pub mod run;
 pub mod scenario;

@@ -3,11 +3,13 @@ use super::expect::{EXPECT_KEYS, SCHEDULE_KEYS, STEP_EXPECT_KEYS};
 use super::step::STEP_KEYS;
 use super::*;
 use crate::findings::Rule;
+use crate::reader::ERRORS_MAX;
 use crate::scenario::{
     Body, BodyIs, CountRange, Elapsed, ExitIs, Grouping, Observe, PolicyAt, Scalar, Sends, StatusIs,
 };
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
+use seawall_core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A mock and a step, so that a text is about what it adds.

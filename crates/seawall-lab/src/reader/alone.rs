@@ -1,0 +1,105 @@
+//! One policy of a file, for the product's own parser.
+//!
+//! What can go wrong: a second parser of policies that knows other keys than the first; or the first one, told a part of
+//! the file, whose errors point at lines of that part. So it is told the whole file with all else blanked out: every
+//! byte of a policy stands at its own line and column, under the name that a `seawall.toml` has for it.
+
+use super::{Key, Reader, Value};
+use crate::error::shown;
+use std::ops::Range;
+use toml::de::{DeTable, DeValue};
+
+impl Reader<'_> {
+    /// The file with all but this policy blanked out.
+    pub(crate) fn alone(&self, key: &Key<'_>, value: &Value<'_>, table: &DeTable<'_>) -> Option<String> {
+        let mut kept = Vec::new();
+        match self.form(value) {
+            Form::Header => {
+                kept.extend(self.header(value.span()));
+                self.keep_all(table, &mut kept);
+            }
+            Form::Inline => kept.push(key.span().start..value.span().end),
+            Form::Dotted => self.keep_all(table, &mut kept),
+        }
+        kept.sort_by_key(|range: &Range<usize>| range.start);
+        let text = self.source.text;
+        for pair in kept.windows(2) {
+            let [one, other] = [&pair[0], &pair[1]];
+            let apart = text
+                .get(one.end..other.start)
+                .is_some_and(|between| between.contains('\n'));
+            let one_header = text[one.clone()] == *"[";
+            if !apart && !one_header {
+                let what = shown(&text[other.clone()]);
+                let message = format!("`{what}` stands on one line with another key of this policy");
+                return self.fault(
+                    self.error(other.clone(), message)
+                        .expecting("policy = { … } with all of them, or a line for each"),
+                );
+            }
+        }
+        let end = kept.last().map_or(0, |range| range.end);
+        let mut kept = kept.into_iter().peekable();
+        let mut alone = String::with_capacity(end);
+        for (at, sign) in text[..end].char_indices() {
+            while kept.peek().is_some_and(|range| range.end <= at) {
+                kept.next();
+            }
+            let keep = kept.peek().is_some_and(|range| range.contains(&at));
+            alone.push(if keep || sign == '\n' || sign == '\r' {
+                sign
+            } else {
+                ' '
+            });
+        }
+        Some(alone)
+    }
+
+    fn keep_all(&self, table: &DeTable<'_>, kept: &mut Vec<Range<usize>>) {
+        for (key, value) in table {
+            match (value.get_ref(), self.form(value)) {
+                (DeValue::Table(table), Form::Header) => {
+                    kept.extend(self.header(value.span()));
+                    self.keep_all(table, kept);
+                }
+                (DeValue::Table(table), Form::Dotted) => self.keep_all(table, kept),
+                _ => kept.push(self.key_start(key.span().start)..value.span().end),
+            }
+        }
+    }
+
+    /// Where the whole of a dotted key begins: of several with the same beginning, only the first has its span told.
+    fn key_start(&self, last_part: usize) -> usize {
+        let before = &self.source.text[..last_part];
+        let start = before.rfind(['\n', '{', ',']).map_or(0, |at| at + 1);
+        let blanks = before[start..].len() - before[start..].trim_start().len();
+        start + blanks
+    }
+
+    /// `[step.policy.backoff]` as `[     policy.backoff]`.
+    fn header(&self, span: Range<usize>) -> [Range<usize>; 2] {
+        let dot = self.source.text[span.clone()]
+            .find('.')
+            .map_or(span.start, |at| span.start + at);
+        [span.start..span.start + 1, dot + 1..span.end]
+    }
+
+    fn form(&self, value: &Value<'_>) -> Form {
+        let sign = self.source.text.as_bytes().get(value.span().start);
+        match (value.get_ref().is_table(), sign) {
+            (true, Some(b'[')) => Form::Header,
+            (true, Some(b'{')) | (false, _) => Form::Inline,
+            (true, Some(_) | None) => Form::Dotted,
+        }
+    }
+}
+
+/// How a table is written.
+enum Form {
+    /// `[step.policy]`
+    Header,
+    /// `policy = { retries = 3 }`
+    Inline,
+    /// `policy.retries = 3`
+    Dotted,
+}
