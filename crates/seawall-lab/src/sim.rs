@@ -1,15 +1,18 @@
 //! The simulator: the engine that runs live, in virtual time, for as many clients as memory holds.
 //!
-//! Pure: it reads no clock, opens nothing, and from one seed gives the same figures on every machine. [`model`] says
-//! what is simulated, [`run`] runs it, [`tally`] is what comes out of one run and [`summary`] of many, [`study`] puts
-//! policies side by side, [`preset`] has published ones, [`luck`] is where chance comes from and [`agenda`] what happens
-//! next.
+//! Pure: it reads no clock, opens nothing, and from one seed gives the same figures on every machine.
+//!
+//! - [`model`] says what is simulated, and [`run`] runs it;
+//! - [`tally`] is what comes out of one run, [`summary`] of many, and [`stats`] how far a figure can be trusted;
+//! - [`study`] puts policies side by side, [`preset`] has published ones;
+//! - [`luck`] is where chance comes from, and [`agenda`] what happens next.
 
 pub mod agenda;
 pub mod luck;
 pub mod model;
 pub mod preset;
 mod server;
+pub mod stats;
 pub mod study;
 pub mod summary;
 pub mod tally;

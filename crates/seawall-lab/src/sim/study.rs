@@ -6,7 +6,7 @@
 //! be trusted.
 
 use super::model::{Contender, Model};
-use super::summary::Summary;
+use super::summary::{Summary, beside};
 use super::tally::Tally;
 use seawall_core::time::Instant;
 use serde::Serialize;
@@ -54,11 +54,20 @@ impl Study {
     /// What came out, from the tallies of all jobs in their order.
     pub fn summaries(&self, tallies: &[Tally]) -> Vec<Summary> {
         let outage_end = self.outage_end();
-        self.contenders
+        let runs = tallies.chunks(self.seeds.max(1) as usize);
+        let mut summaries: Vec<Summary> = self
+            .contenders
             .iter()
-            .zip(tallies.chunks(self.seeds as usize))
+            .zip(runs.clone())
             .map(|(contender, tallies)| Summary::of(&contender.name, &self.model, outage_end, tallies))
-            .collect()
+            .collect();
+        let first = runs.clone().next().zip(self.contenders.first());
+        if let Some((first, than)) = first {
+            for (summary, ours) in summaries.iter_mut().zip(runs).skip(1) {
+                summary.beside = beside(ours, &than.name, first);
+            }
+        }
+        summaries
     }
 
     /// When the last given outage ends; `None` where there is none.

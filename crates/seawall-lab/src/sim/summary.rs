@@ -2,11 +2,15 @@
 //!
 //! The names are those of the JSON report, which others read: add, never rename.
 
+mod trust;
+
 use super::model::Model;
 use super::tally::{BIN, Bin, Histogram, Tally, bin_of};
 use seawall_core::time::{Duration, Instant};
 use serde::Serialize;
 use std::collections::BTreeMap;
+pub(super) use trust::beside;
+pub use trust::{Beside, Difference, Intervals};
 
 /// Bins over which a mean tells a recovery: 5 s. One second alone would raise false alarms, since arrivals at 1 000 a
 /// second vary by 3 %.
@@ -52,6 +56,11 @@ pub struct Summary {
     pub reasons: BTreeMap<&'static str, u64>,
     /// What happened, counted.
     pub events: u64,
+    /// Where the true figures are, 95 times of 100: by the name of the figure, `[low, high]`.
+    pub ci: Intervals,
+    /// This policy beside the first of its study, on the same seeds; of the first itself, and of one seed, absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Beside>,
 }
 
 impl Summary {
@@ -73,20 +82,21 @@ impl Summary {
         let collapsed = tallies
             .iter()
             .filter(|tally| has_collapsed(tally, horizon))
-            .count();
+            .count() as u64;
         let recoveries: Vec<Option<f64>> = outage_end.map_or_else(Vec::new, |end| {
             tallies
                 .iter()
                 .map(|tally| recovery(tally, end, horizon))
                 .collect()
         });
+        let ci = trust::intervals(tallies, collapsed, &recoveries);
         Self {
             name: name.to_owned(),
             calls,
             attempts,
             amplification: share(attempts, calls),
             success_rate: share(sum(|tally| tally.succeeded), calls),
-            p_collapse: share(collapsed as u64, tallies.len() as u64),
+            p_collapse: share(collapsed, tallies.len() as u64),
             mean_ms: latency.mean().map(millis),
             mean_retried_ms: merged(|tally| &tally.latency_retried).mean().map(millis),
             p50_ms: latency.percentile(500).map(millis),
@@ -98,6 +108,8 @@ impl Summary {
             cost_usd: dollars(tallies.iter().map(|tally| tally.cost_pico_dollars).sum()),
             reasons,
             events: sum(|tally| tally.events),
+            ci,
+            beside: None,
         }
     }
 }
