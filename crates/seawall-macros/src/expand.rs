@@ -4,7 +4,7 @@
 //! written, and generated code has the span of what it was made of.
 
 use crate::words::{Method, Rules, Words};
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{
@@ -43,7 +43,7 @@ fn expanded(words: TokenStream, function: TokenStream) -> Result<TokenStream> {
     refuse_what_cannot_be_again(&sig)?;
     let attempts = Attempts {
         own: arguments(&mut sig, &said),
-        block: block.to_token_stream(),
+        block: as_generated(block.to_token_stream()),
         methods: words.methods,
     };
     // Wherever the function was written, by a macro too, this name is its own.
@@ -115,6 +115,19 @@ impl Attempts {
     }
 }
 
+/// The block of a function that is now inside another one. Where it is one line, its braces would be called unnecessary if
+/// they counted as written there.
+fn as_generated(block: TokenStream) -> TokenStream {
+    let generated = |token| match token {
+        TokenTree::Group(mut group) => {
+            group.set_span(group.span().resolved_at(Span::mixed_site()));
+            TokenTree::Group(group)
+        }
+        other => other,
+    };
+    block.into_iter().map(generated).collect()
+}
+
 /// Binds what the call goes by to this name.
 fn bound(name: &Ident, rules: Rules) -> TokenStream {
     match rules {
@@ -157,8 +170,7 @@ impl End {
                 return Err(Error::new(sig.ident.span(), message));
             }
         };
-        if matches!(**output, Type::ImplTrait(_)) {
-            let message = "returns a future: write it as an `async fn`";
+        if let Some(message) = refused_output(output) {
             return Err(Error::new(output.span(), message));
         }
         let (attempt, told) = match in_retry_error(output) {
@@ -172,6 +184,25 @@ impl End {
             can_be_named,
             span: output.span(),
         })
+    }
+}
+
+/// Why no attempt can return this. A name that says nothing may be that of a `Result`.
+fn refused_output(output: &Type) -> Option<&'static str> {
+    const FUTURE: &str = "returns a future: write it as an `async fn`";
+    const NO_RESULT: &str = "is no `Result`: nothing tells an attempt that failed from one that did not";
+    match output {
+        Type::ImplTrait(_) => Some(FUTURE),
+        Type::Path(TypePath { path, .. }) => {
+            let last = path.segments.last()?.ident.to_string();
+            match &*last {
+                "Pin" | "BoxFuture" | "LocalBoxFuture" => Some(FUTURE),
+                "Option" | "Vec" | "String" | "bool" => Some(NO_RESULT),
+                _ => None,
+            }
+        }
+        Type::Tuple(_) | Type::Reference(_) | Type::Array(_) => Some(NO_RESULT),
+        _ => None,
     }
 }
 
@@ -205,9 +236,9 @@ fn arguments_of<'t>(of: &'t Type, name: &str) -> Option<Vec<&'t GenericArgument>
 
 fn holds_impl(tokens: TokenStream) -> bool {
     tokens.into_iter().any(|token| match token {
-        proc_macro2::TokenTree::Ident(word) => word == "impl",
-        proc_macro2::TokenTree::Group(group) => holds_impl(group.stream()),
-        proc_macro2::TokenTree::Punct(_) | proc_macro2::TokenTree::Literal(_) => false,
+        TokenTree::Ident(word) => word == "impl",
+        TokenTree::Group(group) => holds_impl(group.stream()),
+        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
     })
 }
 
@@ -286,9 +317,9 @@ fn arguments(sig: &mut Signature, said: &TokenStream) -> TokenStream {
 /// Whether `name` stands anywhere in these tokens.
 fn names(tokens: TokenStream, name: &Ident) -> bool {
     tokens.into_iter().any(|token| match token {
-        proc_macro2::TokenTree::Ident(word) => word == *name,
-        proc_macro2::TokenTree::Group(group) => names(group.stream(), name),
-        proc_macro2::TokenTree::Punct(_) | proc_macro2::TokenTree::Literal(_) => false,
+        TokenTree::Ident(word) => word == *name,
+        TokenTree::Group(group) => names(group.stream(), name),
+        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
     })
 }
 

@@ -179,6 +179,10 @@ fn length(value: Expr) -> Result<proc_macro2::TokenStream> {
         return Ok(value.into_token_stream());
     };
     match Duration::parse_units(&text.value()) {
+        Some(Duration::ZERO) => Err(Error::new(
+            text.span(),
+            format!("`{}` is no time at all: no attempt would be made", text.value()),
+        )),
         Some(length) => {
             let nanos = length.as_nanos();
             Ok(quote_spanned!(text.span()=> ::seawall::Duration::from_nanos(#nanos)))

@@ -69,6 +69,11 @@ fn what_the_attribute_says_wrong_is_told_at_the_word() {
             "\"20\"",
         ),
         (
+            "policy = P, deadline = \"0s\"",
+            "`0s` is no time at all: no attempt would be made",
+            "\"0s\"",
+        ),
+        (
             "policy = P, deadline = 20",
             "a length of time has a unit, as `\"20s\"` or `\"1m30s\"`",
             "20",
@@ -157,6 +162,21 @@ fn a_function_that_cannot_be_called_again_is_told_so_where_it_says_that() {
             "fn f() -> impl Future<Output = Result<(), E>> { async { Ok(()) } }",
             "returns a future: write it as an `async fn`",
             "impl Future<Output = Result<(), E>>",
+        ),
+        (
+            "fn f() -> Pin<Box<dyn Future<Output = Result<(), E>>>> { Box::pin(async { Ok(()) }) }",
+            "returns a future: write it as an `async fn`",
+            "Pin<Box<dyn Future<Output = Result<(), E>>>>",
+        ),
+        (
+            "async fn f() -> Option<u32> { None }",
+            "is no `Result`: nothing tells an attempt that failed from one that did not",
+            "Option<u32>",
+        ),
+        (
+            "fn f() -> () {}",
+            "is no `Result`: nothing tells an attempt that failed from one that did not",
+            "()",
         ),
     ] {
         check("policy = P", function, said, at);

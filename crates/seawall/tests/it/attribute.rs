@@ -197,3 +197,23 @@ fn a_function_may_be_written_by_a_macro() {
     // Could break if what the attribute names were looked for where the macro was written.
     assert_eq!(run(seven((1, 2))), Ok(8));
 }
+
+#[rustfmt::skip]
+mod in_one_line {
+    // Breaks, when it is compiled, where the braces of a function are told to be unnecessary: they are its author's, and the
+    // help would be to leave them out.
+    #![deny(unused_braces)]
+
+    #[seawall::retry(policy = "interactive")]
+    pub(super) async fn awaited(name: &str) -> std::io::Result<usize> { Ok(name.len()) }
+
+    #[seawall::retry(policy = "interactive")]
+    pub(super) fn on_a_thread(name: &str) -> std::io::Result<usize> { Ok(name.len()) }
+}
+
+#[test]
+fn a_function_in_one_line_is_as_good_as_any() {
+    // Breaks when one of them does not compile; see there.
+    assert_eq!(run(in_one_line::awaited("seven")).unwrap(), 5);
+    assert_eq!(in_one_line::on_a_thread("seven").unwrap(), 5);
+}
