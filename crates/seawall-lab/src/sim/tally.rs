@@ -17,6 +17,9 @@ use std::collections::BTreeMap;
 /// The width of a bin: 100 ms.
 pub const BIN: Duration = Duration::from_millis(100);
 
+/// How many of them a second has.
+pub const BINS_PER_SECOND: usize = 10;
+
 /// What one run counted. See the [module](self).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -42,6 +45,9 @@ pub struct Tally {
     pub reasons: BTreeMap<&'static str, u64>,
     /// By 100 ms since the beginning.
     pub bins: Vec<Bin>,
+    /// By the code of the reason that calls failed for: how many did in each second since the beginning. Calls from
+    /// before the warm-up's end are here too, as they are in the bins.
+    pub failures: BTreeMap<&'static str, Vec<u32>>,
     /// Time that workers worked.
     pub worked: Duration,
     /// Of that, on orphans.
@@ -84,6 +90,16 @@ impl Tally {
             self.bins.resize(number + 1, Bin::default());
         }
         &mut self.bins[number]
+    }
+
+    /// A call failed for this reason.
+    pub(super) fn failed(&mut self, at: Instant, reason: &Reason) {
+        let second = bin_of(at) / BINS_PER_SECOND;
+        let seconds = self.failures.entry(reason.code()).or_default();
+        if second >= seconds.len() {
+            seconds.resize(second + 1, 0);
+        }
+        seconds[second] += 1;
     }
 
     /// A reason was told.

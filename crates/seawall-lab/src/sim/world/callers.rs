@@ -484,6 +484,9 @@ impl<A: Agenda<Event> + Default> World<'_, A> {
         let bin = self.tally.bin(self.now);
         bin.answered += u32::from(answered);
         bin.failed += u32::from(!answered);
+        if !answered {
+            self.tally.failed(self.now, reason);
+        }
         if !self.counts(call) {
             return;
         }
