@@ -131,17 +131,13 @@ where
     let (call, told) = match opened {
         Opened::Seated(call, told) => (call, told),
         Opened::Sent(leave) => {
-            let Landed {
-                mut leave,
-                report,
-                value,
-            } = match send(leave).await {
+            let Landed { out, report, value } = match send(leave).await {
                 Flown::Landed(landed) => landed,
                 Flown::Content(leave, stream) => {
                     return Driven::Streams(hub.commit_opening(leave, spec), stream);
                 }
             };
-            let landing = hub.land_opening(&mut leave, report, spec);
+            let landing = hub.land_opening(out, report, spec);
             log.landed(value);
             match landing {
                 Landing::Seated(call, told) => (call, told),
@@ -232,8 +228,8 @@ where
         told = match told.step {
             // Nothing changes for it before it lands: no flight to keep, no lock to ask under, nothing to allocate.
             Step::Send(leave) if !hedges => match send(leave).await {
-                Flown::Landed(Landed { leave, report, value }) => {
-                    let told = call.settle_and_poll(leave, report, Others::None);
+                Flown::Landed(Landed { out, report, value }) => {
+                    let told = call.land(out, report, Others::None);
                     log.landed(value);
                     told
                 }
@@ -251,8 +247,8 @@ where
             }
             Step::InFlight { hedge_at, lost: None } => {
                 match flights.next(&call, hedge_at).await {
-                    Some(Flown::Landed(Landed { leave, report, value })) => {
-                        let told = call.settle_and_poll(leave, report, flights.others());
+                    Some(Flown::Landed(Landed { out, report, value })) => {
+                        let told = call.land(out, report, flights.others());
                         log.landed(value);
                         told
                     }

@@ -154,11 +154,8 @@ impl Hub {
     pub(crate) fn open<'s>(self: &Arc<Self>, spec: impl FnOnce(Instant) -> Spec<'s>) -> Opened<'_> {
         self.with_state(|state, now| match state.engine.open(now, &spec(now)) {
             engine::Opened::Sent(opening, limits) => Opened::Sent(Leave {
-                hub: self,
+                out: Out::of(self, Flight::Opening(opening)),
                 limits,
-                flight: Flight::Opening(opening),
-                sent: Sent::No,
-                used: Usage::NONE,
             }),
             engine::Opened::Seated(call, verdict) => {
                 state.seat(call);
@@ -172,11 +169,11 @@ impl Hub {
     #[inline]
     pub(crate) fn land_opening<'h, 's>(
         self: &'h Arc<Self>,
-        leave: &mut Leave<'_>,
+        mut out: Out<'_>,
         report: Report,
         spec: impl FnOnce(Instant) -> Spec<'s>,
     ) -> Landing<'h> {
-        let opening = match std::mem::replace(&mut leave.flight, Flight::Over) {
+        let opening = match std::mem::replace(&mut out.flight, Flight::Over) {
             Flight::Opening(opening) => opening,
             Flight::Seated(_) | Flight::Over => unreachable!("a call's first leave is its opening"),
         };
@@ -249,16 +246,8 @@ impl Hub {
         let step = match action {
             Action::Send(permit) => {
                 let leave = Leave {
-                    hub: self,
+                    out: Out::of(self, Flight::Seated(Seated::of(&permit))),
                     limits: *permit.limits(),
-                    flight: Flight::Seated(Seated {
-                        call,
-                        attempt: permit.attempt(),
-                        candidate: permit.candidate(),
-                        role: permit.role(),
-                    }),
-                    sent: Sent::No,
-                    used: Usage::NONE,
                 };
                 let mut places = state.seats[call.slot()].out.iter_mut();
                 let place = places.find(|place| place.is_none());
@@ -344,9 +333,14 @@ impl<'h> CallGuard<'h> {
 
     /// Tells how an attempt ended and asks what to do now, under one lock. Where that is the end of the call and
     /// `others` says that nothing of it is out, the call ends under the same lock.
-    pub fn settle_and_poll(&mut self, mut leave: Leave<'_>, report: Report, others: Others) -> Told<'h> {
+    pub fn settle_and_poll(&mut self, leave: Leave<'_>, report: Report, others: Others) -> Told<'h> {
+        self.land(leave.out, report, others)
+    }
+
+    /// The same, of an attempt that has landed.
+    pub(crate) fn land(&mut self, mut out: Out<'_>, report: Report, others: Others) -> Told<'h> {
         let (hub, call, ended) = (self.hub, self.call, &mut self.ended);
-        let flight = std::mem::replace(&mut leave.flight, Flight::Over);
+        let flight = std::mem::replace(&mut out.flight, Flight::Over);
         hub.with_state(|state, now| {
             if let Flight::Seated(seated) = &flight
                 && let Some(permit) = place_of(&mut state.seats, seated).and_then(Option::take)
@@ -410,8 +404,15 @@ pub enum Others {
 #[derive(Debug)]
 #[must_use = "a leave that is dropped abandons its attempt"]
 pub struct Leave<'h> {
-    hub: &'h Arc<Hub>,
+    out: Out<'h>,
     limits: Limits,
+}
+
+/// What of a leave goes with its attempt to the end. Dropping it abandons the attempt.
+// Kept small: it is handed on at every landing, and a limit is of no use by then.
+#[derive(Debug)]
+pub(crate) struct Out<'h> {
+    hub: &'h Arc<Hub>,
     flight: Flight,
     sent: Sent,
     used: Usage,
@@ -432,22 +433,49 @@ enum Flight {
 struct Seated {
     call: CallId,
     attempt: u32,
-    candidate: usize,
+    candidate: u16,
     role: Role,
+}
+
+impl Seated {
+    fn of(permit: &Permit) -> Self {
+        let candidate = u16::try_from(permit.candidate());
+        Self {
+            call: permit.call(),
+            attempt: permit.attempt(),
+            candidate: candidate.expect("candidates are counted in 16 bits"),
+            role: permit.role(),
+        }
+    }
+}
+
+impl<'h> Out<'h> {
+    const fn of(hub: &'h Arc<Hub>, flight: Flight) -> Self {
+        Self {
+            hub,
+            flight,
+            sent: Sent::No,
+            used: Usage::NONE,
+        }
+    }
+
+    const fn leaving(&mut self) {
+        self.sent = Sent::Maybe;
+    }
 }
 
 impl Leave<'_> {
     /// Which candidate of the route to send to.
     pub const fn candidate(&self) -> usize {
-        match &self.flight {
-            Flight::Seated(seated) => seated.candidate,
+        match &self.out.flight {
+            Flight::Seated(seated) => seated.candidate as usize,
             Flight::Opening(_) | Flight::Over => 0,
         }
     }
 
     /// Which attempt of its call this is, from 1.
     pub const fn attempt(&self) -> u32 {
-        match &self.flight {
+        match &self.out.flight {
             Flight::Seated(seated) => seated.attempt,
             Flight::Opening(_) | Flight::Over => 1,
         }
@@ -455,7 +483,7 @@ impl Leave<'_> {
 
     /// What the attempt is for.
     pub const fn role(&self) -> Role {
-        match &self.flight {
+        match &self.out.flight {
             Flight::Seated(seated) => seated.role,
             Flight::Opening(_) | Flight::Over => Role::First,
         }
@@ -473,12 +501,12 @@ impl Leave<'_> {
 
     /// From here on the server may have acted. Say so before the first byte of the request is written.
     pub const fn leaving(&mut self) {
-        self.sent = Sent::Maybe;
+        self.out.leaving();
     }
 
     /// The server has answered that it did not act on what was sent, and the attempt is not over: it goes out once more.
     pub const fn sent_back(&mut self) {
-        self.sent = Sent::NotDone;
+        self.out.sent = Sent::NotDone;
     }
 
     /// The attempt goes out with this version of its candidate's credential, which is not the one that its call began
@@ -503,7 +531,7 @@ impl Leave<'_> {
 
     /// What the answer says that it used, as far as it came: for an attempt that is dropped on the way.
     pub const fn used(&mut self, usage: Usage) {
-        self.used = usage;
+        self.out.used = usage;
     }
 
     /// The caller accepted the first content: from here the call is not sent again.
@@ -521,8 +549,8 @@ impl Leave<'_> {
         seated: impl FnOnce(&mut Engine, Instant, &Permit),
         opening: impl FnOnce(&mut Engine, Instant, &Opening),
     ) {
-        let flight = &mut self.flight;
-        self.hub.with_state(|state, now| match flight {
+        let flight = &mut self.out.flight;
+        self.out.hub.with_state(|state, now| match flight {
             Flight::Opening(it) => opening(&mut state.engine, now, it),
             Flight::Seated(it) => {
                 if let Some(Some(permit)) = place_of(&mut state.seats, it) {
@@ -538,14 +566,14 @@ impl<'h> Leave<'h> {
     /// How the attempt ended, with what the caller wants of it.
     pub fn landed<T>(self, report: Report, value: T) -> Landed<'h, T> {
         Landed {
-            leave: self,
+            out: self.out,
             report,
             value,
         }
     }
 }
 
-impl Drop for Leave<'_> {
+impl Drop for Out<'_> {
     #[inline]
     fn drop(&mut self) {
         let flight = std::mem::replace(&mut self.flight, Flight::Over);
@@ -573,7 +601,7 @@ fn place_of<'s>(seats: &'s mut [Seat], leave: &Seated) -> Option<&'s mut Option<
 /// An attempt that ended.
 #[derive(Debug)]
 pub struct Landed<'h, T> {
-    pub(crate) leave: Leave<'h>,
+    pub(crate) out: Out<'h>,
     pub(crate) report: Report,
     pub(crate) value: T,
 }

@@ -40,10 +40,11 @@ impl Hub {
     /// told when it began: from here it has a seat, as its end is far.
     pub(crate) fn commit_opening<'s>(
         self: &Arc<Self>,
-        mut leave: Leave<'_>,
+        leave: Leave<'_>,
         spec: impl FnOnce(Instant) -> Spec<'s>,
     ) -> Streaming {
-        let opening = match std::mem::replace(&mut leave.flight, Flight::Over) {
+        let mut out = leave.out;
+        let opening = match std::mem::replace(&mut out.flight, Flight::Over) {
             Flight::Opening(opening) => opening,
             Flight::Seated(_) | Flight::Over => unreachable!("a call's first leave is its opening"),
         };
@@ -51,12 +52,7 @@ impl Hub {
             let spec = spec(state.engine.began(&opening));
             state.engine.commit_opening(now, &opening);
             let permit = state.engine.seat(opening, &spec);
-            let seated = Seated {
-                call: permit.call(),
-                attempt: permit.attempt(),
-                candidate: permit.candidate(),
-                role: permit.role(),
-            };
+            let seated = Seated::of(&permit);
             state.seat(seated.call);
             let out = &mut state.seats[seated.call.slot()].out;
             *out = [const { None }; OUT_MAX];
@@ -66,8 +62,8 @@ impl Hub {
         Streaming {
             hub: Arc::clone(self),
             seated: Some(seated),
-            sent: leave.sent,
-            used: leave.used,
+            sent: out.sent,
+            used: out.used,
         }
     }
 }
@@ -76,7 +72,8 @@ impl CallGuard<'_> {
     /// The attempt of `leave` has brought content that the caller accepts: another that is out has lost.
     pub(crate) fn commit(mut self, mut leave: Leave<'_>) -> Streaming {
         leave.commit();
-        let seated = match std::mem::replace(&mut leave.flight, Flight::Over) {
+        let mut out = leave.out;
+        let seated = match std::mem::replace(&mut out.flight, Flight::Over) {
             Flight::Seated(seated) => seated,
             Flight::Opening(_) | Flight::Over => unreachable!("a call with a seat has its attempts there"),
         };
@@ -88,8 +85,8 @@ impl CallGuard<'_> {
         Streaming {
             hub: Arc::clone(self.hub),
             seated: Some(seated),
-            sent: leave.sent,
-            used: leave.used,
+            sent: out.sent,
+            used: out.used,
         }
     }
 }
