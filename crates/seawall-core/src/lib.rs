@@ -31,6 +31,7 @@ pub mod latch;
 pub mod laws;
 pub mod learned;
 mod limiter;
+pub mod load;
 pub mod outcome;
 pub mod policy;
 pub mod profile;

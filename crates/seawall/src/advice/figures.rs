@@ -7,9 +7,10 @@
 //! Failures in Distributed Systems" (HotOS 2021).
 
 use super::traffic::Rate;
+use seawall_core::load;
+pub(super) use seawall_core::load::{Starving, hung_attempts};
 use seawall_core::policy::{BudgetPolicy, CallPolicy};
-use seawall_core::time::{Duration, Instant};
-use seawall_core::verdict::Endpoint;
+use seawall_core::time::Duration;
 
 /// The waits of a call that fails to its end, by our own guess alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,110 +38,54 @@ pub(super) fn own_waits(call: &CallPolicy) -> OwnWaits {
     waits
 }
 
-/// Attempts of one call that begin, where each gets no answer until its limit ends it and each wait is as short as
-/// may be: the most that fit before the deadline.
-pub(super) fn hung_attempts(call: &CallPolicy, endpoint: Endpoint) -> u32 {
-    let deadline = Instant::START.after(call.deadline_for(endpoint));
-    let limit = |now| call.limits_for(endpoint, now, deadline).first_byte;
-    let mut now = Instant::START.after(limit(Instant::START));
-    let mut begun = 1;
-    while begun <= call.retries() {
-        let wait = call.backoff().range(begun - 1, Duration::ZERO).shortest;
-        let next = now.after(wait);
-        if deadline.since(next) < call.timeouts().min_attempt() || next >= deadline {
-            break;
-        }
-        begun += 1;
-        now = next.after(limit(next));
-    }
-    begun
-}
-
 /// The most attempts of one call, those at other upstreams included (rule K1).
 pub(super) fn sends_max(retries: u32, fallbacks: u32) -> u64 {
     1 + u64::from(retries) + u64::from(fallbacks)
 }
 
-/// What a budget allows, from its bound (rule G1): extras ≤ floor × W + ratio × originals.
+/// What a budget allows ([`load::Bound`]), in rates as they are shown.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bound {
-    floor_milli: u128,
-    ratio_per_mille: u128,
-    window_nanos: u128,
-    processes: u128,
-}
-
-const SECOND: u128 = 1_000_000_000;
+pub(super) struct Bound(load::Bound);
 
 impl Bound {
     pub(super) fn new(budget: &BudgetPolicy, processes: u32) -> Self {
-        Self {
-            floor_milli: u128::from(budget.floor_milli()),
-            ratio_per_mille: u128::from(budget.ratio_per_mille()),
-            window_nanos: u128::from(budget.window().as_nanos()),
-            processes: u128::from(processes),
-        }
+        Self(load::Bound::new(budget, processes))
     }
 
     /// The floors of all processes.
     pub(super) fn floors(&self) -> Rate {
-        rate(self.floor_milli * self.processes)
+        Rate::from_milli(self.0.floors_milli())
     }
 
-    /// Calls a second at which the floors are as much as the ratio; nothing where the ratio adds nothing.
+    /// See [`load::Bound::floor_rules_below_milli`].
     pub(super) fn floor_rules_below(&self) -> Option<Rate> {
-        let calls = (self.floor_milli * self.processes * 1_000).checked_div(self.ratio_per_mille)?;
-        Some(rate(calls))
+        self.0.floor_rules_below_milli().map(Rate::from_milli)
     }
 
-    /// Extras that one window's floors allow at once, in thousandths.
+    /// See [`load::Bound::burst_of_floors_milli`].
     pub(super) fn burst_of_floors_milli(&self) -> u64 {
-        whole(self.floor_milli * self.processes * self.window_nanos / SECOND)
+        self.0.burst_of_floors_milli()
     }
 
-    /// Extras for each call of a second that one window's ratio allows at once, in thousandths: ratio × W.
+    /// See [`load::Bound::burst_of_ratio_per_mille`].
     pub(super) fn burst_of_ratio_per_mille(&self) -> u64 {
-        whole(self.ratio_per_mille * self.window_nanos / SECOND)
+        self.0.burst_of_ratio_per_mille()
     }
 
-    /// Calls a second, of one process, below which a whole window never allows a single extra; zero where it always
-    /// does, nothing where it never does.
+    /// See [`load::Bound::starves_below`].
     pub(super) fn starves_below(&self) -> Starving {
-        let of_floor = self.floor_milli * self.window_nanos / SECOND;
-        let lacking = 1_000_u128.saturating_sub(of_floor);
-        let per_call = self.ratio_per_mille * self.window_nanos;
-        match (lacking, per_call) {
-            (0, _) => Starving::Never,
-            (_, 0) => Starving::Always,
-            (lacking, per_call) => Starving::Below(rate((lacking * 1_000 * SECOND).div_ceil(per_call))),
-        }
+        self.0.starves_below()
     }
 
-    /// Attempts a second at the most where `calls` come in and all fail: λ(1+β) and the floors, and never more than
-    /// each call's own attempts.
+    /// See [`load::Bound::attempts_max_milli`].
     pub(super) fn attempts_max(&self, calls: Rate, attempts_per_call: u64) -> Rate {
-        let calls = u128::from(calls.milli());
-        let bounded =
-            (calls * (1_000 + self.ratio_per_mille)).div_ceil(1_000) + self.floor_milli * self.processes;
-        rate(bounded.min(calls * u128::from(attempts_per_call)))
+        Rate::from_milli(self.0.attempts_max_milli(calls.milli(), attempts_per_call))
     }
 
-    /// Calls a second that a capacity bears, extras included: (C − floors) ÷ (1+β).
+    /// See [`load::Bound::calls_borne_milli`].
     pub(super) fn calls_borne(&self, capacity: Rate) -> Rate {
-        let left = u128::from(capacity.milli()).saturating_sub(self.floor_milli * self.processes);
-        rate(left * 1_000 / (1_000 + self.ratio_per_mille))
+        Rate::from_milli(self.0.calls_borne_milli(capacity.milli()))
     }
-}
-
-/// When a budget lets no extra through at all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Starving {
-    /// Its floor is at least one extra a window.
-    Never,
-    /// While fewer calls come in.
-    Below(Rate),
-    /// It adds up to nothing.
-    Always,
 }
 
 /// Attempts that go by on average until `run` in a row fail, where each fails with this chance in thousandths:
@@ -156,10 +101,6 @@ pub(super) fn attempts_until_run(run: u32, fails_per_mille: u32) -> u64 {
         }
     }
     whole(milli / 1_000)
-}
-
-fn rate(milli: u128) -> Rate {
-    Rate::from_milli(whole(milli))
 }
 
 fn whole(n: u128) -> u64 {

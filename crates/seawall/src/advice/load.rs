@@ -285,7 +285,8 @@ fn starves(subject: &Subject<'_>, budget: &BudgetPolicy, bound: &Bound) -> Optio
             let numbers = [("floor_for_one_per_s", one_a_window.into())];
             Some(subject.advice(Code::BudgetNothing, &keys, text, numbers))
         }
-        Starving::Below(below) => {
+        Starving::BelowMilli(below_milli) => {
+            let below = Rate::from_milli(below_milli);
             let of_one = |calls: Rate| Rate::from_milli(calls.milli() / u64::from(subject.processes));
             if subject.calls.map(of_one).is_some_and(|calls| calls >= below) {
                 return None;

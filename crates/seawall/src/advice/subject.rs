@@ -1,6 +1,7 @@
 use super::{Advice, Code, Figure, Rate, Traffic};
 use crate::config::{Config, Place, PolicyConfig, Speaks, UpstreamConfig};
 use http::Uri;
+use seawall_core::load;
 use seawall_core::policy::{CallPolicy, GatePolicy, Policy};
 use seawall_core::profile::Provider;
 use seawall_core::time::Duration;
@@ -103,10 +104,9 @@ impl<'a> Subject<'a> {
         deadlines.max().unwrap_or(self.call().deadline())
     }
 
-    /// The most attempts of one call here: itself and its retries, each of them hedged once where hedges are on.
+    /// The most attempts of one call here.
     pub(super) fn attempts_max(&self) -> u64 {
-        let each = if self.call().hedge().is_some() { 2 } else { 1 };
-        each * (1 + u64::from(self.call().retries()))
+        load::attempts_max(self.call())
     }
 
     /// A piece of advice about it; `keys` are those that may decide it, the first that was written is pointed at.

@@ -8,8 +8,9 @@ use seawall_core::gate::GateKey;
 use seawall_core::outcome::{Cause, Outcome, Report, Sent};
 use seawall_core::policy::{Jitter, Policy};
 use seawall_core::rng::Rng;
+use seawall_core::time::Instant;
 use seawall_core::trace::Recording;
-use seawall_core::verdict::{Action, Permit};
+use seawall_core::verdict::{Action, Endpoint, Permit};
 
 fn budget(ratio_per_mille: u32, floor_milli: u64, window_secs: u64) -> BudgetPolicy {
     let window = Duration::from_secs(window_secs);
@@ -65,12 +66,12 @@ fn a_budget_starves_below_what_is_said_and_not_at_it() {
     // Off by a factor, the advice sends people to change what is right, or leaves them without a single retry.
     for (ratio, floor, window) in [(100, 0, 10), (100, 50, 10), (10, 0, 60), (500, 30, 20)] {
         let policy = budget(ratio, floor, window);
-        let Starving::Below(rate) = Bound::new(&policy, 1).starves_below() else {
+        let Starving::BelowMilli(milli) = Bound::new(&policy, 1).starves_below() else {
             panic!("it starves below some rate");
         };
         // Calls are whole: the rate's own window has one more begun, a slower one's has not.
-        let at = (u128::from(rate.milli()) * u128::from(window)).div_ceil(1_000);
-        let below = u128::from(rate.milli() - 1) * u128::from(window) / 1_000;
+        let at = (u128::from(milli) * u128::from(window)).div_ceil(1_000);
+        let below = u128::from(milli - 1) * u128::from(window) / 1_000;
         let granted_with = |originals: u128| {
             let mut real = Budget::new(&policy);
             let now = Instant::START.after(Duration::from_secs(1_000));
