@@ -10,6 +10,7 @@
 pub mod agenda;
 pub mod luck;
 pub mod model;
+pub mod precheck;
 pub mod preset;
 mod server;
 pub mod stats;

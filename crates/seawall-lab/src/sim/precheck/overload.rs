@@ -1,0 +1,458 @@
+//! Whether an overload keeps itself alive, and what outages leave behind.
+
+use super::forms::{coupled_answer_s, drain_s, mean_waits, seconds};
+use super::world::{Bears, Comes, Reckoned, failing};
+use super::{Code, Finding, Stability, percent, shown};
+use crate::sim::luck::nanos;
+use crate::sim::model::{Burst, Capacity, Load, Order, Orphans, Outage, Server, Trouble};
+use seawall_core::policy::Mode;
+
+pub(super) fn of(reckoned: &Reckoned<'_>, findings: &mut Vec<Finding>) -> Stability {
+    findings.extend(layers(reckoned));
+    findings.extend(over_limit(reckoned));
+    let stability = match reckoned.comes {
+        Comes::Unknown { why } => {
+            findings.push(Finding::new(
+                Code::LoadUnknown,
+                format!("how many calls come in a second is not known: {why}"),
+                [],
+            ));
+            return Stability::Unknown;
+        }
+        Comes::Openly { per_s } => openly(reckoned, per_s, None, findings),
+        Comes::Pooled { per_s, connections } => {
+            findings.push(pool(reckoned, per_s, connections));
+            openly(reckoned, per_s, Some(connections), findings)
+        }
+        Comes::Closed { callers, think_s } => closed(reckoned, callers, think_s, findings),
+    };
+    let limited = findings.iter().any(|finding| finding.code == Code::OverLimit);
+    if limited { Stability::Overloaded } else { stability }
+}
+
+/// Calls that come whatever becomes of them; `at_once` is how many there may be.
+fn openly(
+    reckoned: &Reckoned<'_>,
+    per_s: f64,
+    at_once: Option<f64>,
+    findings: &mut Vec<Finding>,
+) -> Stability {
+    let Some(bears) = bears(reckoned, findings) else {
+        return without_capacity(reckoned);
+    };
+    findings.extend(coupled(reckoned, per_s));
+    let usual = reckoned.attempts_usual(per_s);
+    let most = reckoned.attempts_in_overload(per_s);
+    let numbers = [
+        ("calls_per_s", per_s),
+        ("attempts_per_s", most),
+        ("capacity_per_s", bears),
+        ("calls_borne_per_s", bears * per_s / most),
+    ];
+    let (calls, attempts, capacity) = (shown(per_s), shown(most), shown(bears));
+    if usual >= bears {
+        let text = format!(
+            "{calls} calls a second come in, {} attempts with what fails of itself, and the servers bear {capacity}: no \
+             policy answers them all",
+            shown(usual)
+        );
+        findings.push(Finding::new(Code::OverCapacity, text, numbers));
+        return Stability::Overloaded;
+    }
+    if most < bears {
+        let text = format!(
+            "{calls} calls a second become at most {attempts} attempts, below the {capacity} that the servers bear: an \
+             overload ends by itself, up to {} calls a second",
+            shown(bears * per_s / most)
+        );
+        findings.push(Finding::new(Code::Headroom, text, numbers));
+        findings.extend(drains(reckoned, per_s, most, bears));
+        return Stability::Stable;
+    }
+    let text = format!(
+        "{calls} calls a second may become {attempts} attempts, and the servers bear {capacity}: an overload, once begun, \
+         may keep itself alive; it cannot below {} calls a second",
+        shown(bears * per_s / most)
+    );
+    findings.push(Finding::new(Code::NoHeadroom, text, numbers));
+    if let Some(held) = held(reckoned, bears, at_once) {
+        findings.push(held);
+        findings.extend(drains(reckoned, per_s, per_s, bears));
+        return Stability::Stable;
+    }
+    let triggers: Vec<Finding> = triggers(reckoned, per_s, bears).collect();
+    let stability = if triggers.is_empty() {
+        Stability::Vulnerable
+    } else {
+        Stability::Metastable
+    };
+    findings.extend(triggers);
+    stability
+}
+
+/// Callers that wait for their answers bring less the longer they wait.
+fn closed(reckoned: &Reckoned<'_>, callers: f64, think_s: f64, findings: &mut Vec<Finding>) -> Stability {
+    let Some(bears) = bears(reckoned, findings) else {
+        return without_capacity(reckoned);
+    };
+    if let Some(held) = held(reckoned, bears, Some(callers)) {
+        findings.push(held);
+        return Stability::Stable;
+    }
+    let call = &reckoned.nearest().policy.call;
+    let each = reckoned.attempts_in_overload(1.0);
+    let waits: f64 = mean_waits(call.backoff(), call.retries()).iter().sum();
+    let cycle_s = think_s + reckoned.nearest().attempts_each() * reckoned.patience_s + waits;
+    let most = callers * each / cycle_s;
+    let numbers = [
+        ("callers", callers),
+        ("attempts_per_s", most),
+        ("capacity_per_s", bears),
+    ];
+    let (text, code, stability) = if most < bears {
+        let text = format!(
+            "{} callers whose attempts all end unanswered after {} s make {} attempts a second, below the {} that the \
+             servers bear: an overload ends by itself",
+            shown(callers),
+            shown(reckoned.patience_s),
+            shown(most),
+            shown(bears)
+        );
+        (text, Code::Headroom, Stability::Stable)
+    } else {
+        let text = format!(
+            "{} callers whose attempts all end unanswered after {} s make {} attempts a second, and the servers bear {}: \
+             an overload, once begun, may keep itself alive",
+            shown(callers),
+            shown(reckoned.patience_s),
+            shown(most),
+            shown(bears)
+        );
+        (text, Code::NoHeadroom, Stability::Vulnerable)
+    };
+    findings.push(Finding::new(code, text, numbers));
+    stability
+}
+
+fn bears(reckoned: &Reckoned<'_>, findings: &mut Vec<Finding>) -> Option<f64> {
+    if let Bears::Unknown { why } = reckoned.bears {
+        let text = format!("what the servers bear is not known: {why}");
+        findings.push(Finding::new(Code::CapacityUnknown, text, []));
+    }
+    reckoned.bears.per_s()
+}
+
+/// Servers that bear anything are never overloaded; of others it cannot be said.
+const fn without_capacity(reckoned: &Reckoned<'_>) -> Stability {
+    match reckoned.bears {
+        Bears::Anything => Stability::Stable,
+        Bears::PerSecond(_) | Bears::Coupled { .. } | Bears::Unknown { .. } => Stability::Unknown,
+    }
+}
+
+/// What ends an overload that would keep itself alive.
+fn held(reckoned: &Reckoned<'_>, bears: f64, at_once: Option<f64>) -> Option<Finding> {
+    let patience_s = reckoned.patience_s;
+    let servers = reckoned.servers();
+    if let Some(at_once) = at_once {
+        let each = if reckoned.nearest().policy.call.hedge().is_some() {
+            2.0
+        } else {
+            1.0
+        };
+        let longest_s = match reckoned.bears {
+            Bears::Coupled { alone_s, slope_s, .. } => alone_s + slope_s * at_once * each,
+            Bears::PerSecond(_) | Bears::Anything | Bears::Unknown { .. } => at_once * each / bears,
+        };
+        // What a caller has left behind is still worked on, so that twice as much may stand before it.
+        if 2.0 * longest_s < patience_s {
+            let text = format!(
+                "at most {} attempts are there at once, so that nobody waits longer than {} s, and {} s is how long they \
+                 would: an overload ends by itself",
+                shown(at_once * each),
+                shown(2.0 * longest_s),
+                shown(patience_s)
+            );
+            let numbers = [("wait_s", 2.0 * longest_s), ("patience_s", patience_s)];
+            return Some(Finding::new(Code::HeldByFewCallers, text, numbers));
+        }
+    }
+    let queues = servers.iter().map(|server| queue_s(server));
+    if let Some(longest_s) = queues
+        .reduce(f64::max)
+        .filter(|longest_s| *longest_s < patience_s)
+    {
+        let text = format!(
+            "a full queue is {} s long and attempts wait {} s: what is worked on is answered in time, and what finds it \
+             full is refused at once",
+            shown(longest_s),
+            shown(patience_s)
+        );
+        let numbers = [("queue_s", longest_s), ("patience_s", patience_s)];
+        return Some(Finding::new(Code::HeldByQueue, text, numbers));
+    }
+    let newest_first =
+        |server: &&Server| server.order == Order::Lifo && matches!(server.capacity, Capacity::Workers(_));
+    if servers.iter().all(newest_first) {
+        let text = "the servers take who came last first, so that they always work for somebody who waits"
+            .to_owned();
+        return Some(Finding::new(Code::HeldByNewestFirst, text, []));
+    }
+    let breaker = reckoned.nearest().policy.gate.breaker()?;
+    (breaker.mode() == Mode::Auto).then(|| {
+        let open_s = seconds(breaker.open_for());
+        let text = format!(
+            "when attempts fail one after the other, the breaker opens for {} s, longer where that is not enough; in that \
+             time the servers work off {} attempts that nobody waits for",
+            shown(open_s),
+            shown(bears * open_s)
+        );
+        let numbers = [("open_s", open_s), ("worked_off", bears * open_s)];
+        Finding::new(Code::HeldByBreaker, text, numbers)
+    })
+}
+
+/// How long the last in a full queue waits; without end where there is no end to it.
+fn queue_s(server: &Server) -> f64 {
+    match (server.capacity, server.queue_max) {
+        (Capacity::Workers(workers), Some(most)) => {
+            let service_s = nanos(server.service.mean()) / 1e9;
+            (f64::from(most) / f64::from(workers) + 1.0) * service_s
+        }
+        (Capacity::Workers(_), None)
+        | (Capacity::Unbounded | Capacity::Coupled { .. } | Capacity::OptimisticLock, _) => f64::INFINITY,
+    }
+}
+
+/// A time in which less is worked off, or more comes in.
+struct Squeeze {
+    what: &'static str,
+    lasts_s: f64,
+    /// Of the usual arrivals.
+    arrivals: f64,
+    /// Of the usual capacity.
+    left: f64,
+}
+
+/// Those of the model that leave a queue.
+fn squeezes(reckoned: &Reckoned<'_>) -> Vec<Squeeze> {
+    let servers = reckoned.servers();
+    let of_outage = |outage: &Outage| {
+        let left = match outage.how {
+            Trouble::Hang if outage.share >= 1.0 => 0.0,
+            Trouble::Slow { factor } if outage.share >= 1.0 && factor > 1.0 => 1.0 / factor,
+            Trouble::Hang
+            | Trouble::Slow { .. }
+            | Trouble::FailFast
+            | Trouble::Refuse
+            | Trouble::Throttle { .. }
+            | Trouble::Truncate => return None,
+        };
+        Some(Squeeze {
+            what: if left > 0.0 { "a slowness" } else { "a stall" },
+            lasts_s: seconds(outage.lasts),
+            arrivals: 1.0,
+            left,
+        })
+    };
+    let worked_off = |server: &&&Server| matches!(server.capacity, Capacity::Workers(_));
+    let outages = servers
+        .iter()
+        .filter(worked_off)
+        .flat_map(|server| &server.outages)
+        .filter_map(of_outage);
+    let bursts: &[Burst] = match &reckoned.model.load {
+        Load::Open { bursts, .. } => bursts,
+        Load::Closed { .. } | Load::Pool { .. } | Load::Trace { .. } => &[],
+    };
+    let of_burst = |burst: &Burst| Squeeze {
+        what: "a burst",
+        lasts_s: seconds(burst.lasts),
+        arrivals: burst.factor,
+        left: 1.0,
+    };
+    let bursts = bursts.iter().map(of_burst);
+    match reckoned.bears {
+        Bears::PerSecond(_) => outages.chain(bursts).collect(),
+        // How far a burst gets where answers slow down with it is a matter of chance.
+        Bears::Anything | Bears::Coupled { .. } | Bears::Unknown { .. } => outages.collect(),
+    }
+}
+
+/// What begins an overload for certain: a queue longer than anybody waits, of work that is done all the same.
+fn triggers<'a>(reckoned: &'a Reckoned<'_>, per_s: f64, bears: f64) -> impl Iterator<Item = Finding> + 'a {
+    let servers = reckoned.servers();
+    let worked = servers.iter().all(|server| server.orphans == Orphans::Worked);
+    let patience_s = reckoned.patience_s;
+    let squeezes = if worked { squeezes(reckoned) } else { Vec::new() };
+    squeezes.into_iter().filter_map(move |squeeze| {
+        let backlog = (squeeze.arrivals * per_s - squeeze.left * bears).max(0.0) * squeeze.lasts_s;
+        let wait_s = backlog / bears;
+        (wait_s > patience_s).then(|| {
+            let text = format!(
+                "{} of {} s leaves a queue of {} s, and nobody waits longer than {} s: the servers then work for callers \
+                 that have left, and the overload keeps itself alive",
+                squeeze.what,
+                shown(squeeze.lasts_s),
+                shown(wait_s),
+                shown(patience_s)
+            );
+            let numbers = [
+                ("lasts_s", squeeze.lasts_s),
+                ("wait_s", wait_s),
+                ("patience_s", patience_s),
+            ];
+            Finding::new(Code::Trigger, text, numbers)
+        })
+    })
+}
+
+/// How long what outages leave takes to drain, first attempts alone and with all extras.
+fn drains(reckoned: &Reckoned<'_>, per_s: f64, most: f64, bears: f64) -> Vec<Finding> {
+    let patience_s = reckoned.patience_s;
+    let drain = |squeeze: Squeeze| {
+        let calls = drain_s(
+            squeeze.arrivals.max(1.0) * per_s,
+            bears,
+            squeeze.left,
+            squeeze.lasts_s,
+            patience_s,
+        )?;
+        // With extras, what has expired is retried, so the whole queue has to go.
+        let all = drain_s(most, bears, squeeze.left, squeeze.lasts_s, 0.0)?;
+        let text = format!(
+            "{} of {} s leaves a queue that takes {} s to drain without retries, and up to {} s with all extras",
+            squeeze.what,
+            shown(squeeze.lasts_s),
+            shown(calls),
+            shown(all.max(calls))
+        );
+        let numbers = [
+            ("lasts_s", squeeze.lasts_s),
+            ("drain_s", calls),
+            ("drain_with_extras_s", all.max(calls)),
+        ];
+        Some(Finding::new(Code::Drain, text, numbers))
+    };
+    squeezes(reckoned).into_iter().filter_map(drain).collect()
+}
+
+/// Where the length of answers and the load meet.
+fn coupled(reckoned: &Reckoned<'_>, per_s: f64) -> Option<Finding> {
+    let Bears::Coupled {
+        per_s: bears,
+        alone_s,
+        slope_s,
+    } = reckoned.bears
+    else {
+        return None;
+    };
+    let answer_s = coupled_answer_s(alone_s, slope_s, per_s / reckoned.shards)?;
+    let text = format!(
+        "at {} calls a second an answer takes {} s; at {} attempts a second it takes longer than the {} s that callers \
+         wait",
+        shown(per_s),
+        shown(answer_s),
+        shown(bears),
+        shown(reckoned.patience_s)
+    );
+    let numbers = [
+        ("answer_s", answer_s),
+        ("capacity_per_s", bears),
+        ("patience_s", reckoned.patience_s),
+    ];
+    Some(Finding::new(Code::LatencyCoupled, text, numbers))
+}
+
+/// Each layer's extras multiply with those of the next.
+fn layers(reckoned: &Reckoned<'_>) -> Option<Finding> {
+    if reckoned.callers.len() < 2 {
+        return None;
+    }
+    let depth = reckoned.callers.len();
+    let worst: f64 = reckoned
+        .callers
+        .iter()
+        .map(|caller| caller.attempts_most())
+        .product();
+    let budgeted: Option<f64> = reckoned.callers.iter().map(|caller| caller.budgeted()).product();
+    let mut text = format!(
+        "{depth} that retry, one behind the other, make up to {} attempts of one call",
+        shown(worst)
+    );
+    if let Some(budgeted) = budgeted {
+        text += &format!(
+            ", and their budgets hold the load to {} times the calls",
+            shown(budgeted)
+        );
+    }
+    let numbers = [
+        ("attempts_per_call", worst),
+        ("load_factor", budgeted.unwrap_or(worst)),
+    ];
+    Some(Finding::new(Code::Layers, text, numbers))
+}
+
+fn over_limit(reckoned: &Reckoned<'_>) -> Option<Finding> {
+    let admitted = reckoned.admitted_per_s()?;
+    let (Comes::Openly { per_s } | Comes::Pooled { per_s, .. }) = reckoned.comes else {
+        return None;
+    };
+    (per_s > admitted).then(|| {
+        let text = format!(
+            "{} calls a second come in and the server's own limit lets {} in: the others are told to come back, and never \
+             all get their turn",
+            shown(per_s),
+            shown(admitted)
+        );
+        Finding::new(
+            Code::OverLimit,
+            text,
+            [("calls_per_s", per_s), ("limit_per_s", admitted)],
+        )
+    })
+}
+
+/// λ·h against W: who waits between two attempts holds a connection meanwhile.
+fn pool(reckoned: &Reckoned<'_>, per_s: f64, connections: f64) -> Finding {
+    let caller = reckoned.nearest();
+    let server = reckoned.servers().first().copied();
+    let service_s = server.map_or(0.0, |server| nanos(server.service.mean()) / 1e9);
+    let answer_s = service_s + 2.0 * nanos(reckoned.model.hop.mean()) / 1e9;
+    let (first, again) = failing(server);
+    let (mut held_s, mut asleep_s, mut next) = (answer_s, 0.0, first);
+    for wait_s in mean_waits(caller.policy.call.backoff(), caller.policy.call.retries()) {
+        held_s += next * (wait_s + answer_s);
+        asleep_s += next * wait_s;
+        next *= again;
+    }
+    let wanted = per_s * held_s;
+    let numbers = [
+        ("held_s", held_s),
+        ("asleep_s", asleep_s),
+        ("connections_wanted", wanted),
+        ("connections", connections),
+    ];
+    let asleep = percent(asleep_s / held_s);
+    if wanted > connections {
+        let text = format!(
+            "a call holds its connection for {} s, {asleep} of it between attempts: {} calls a second want {} \
+             connections, and there are {}; the line for them grows without end",
+            shown(held_s),
+            shown(per_s),
+            shown(wanted),
+            shown(connections)
+        );
+        Finding::new(Code::PoolSaturates, text, numbers)
+    } else {
+        let text = format!(
+            "a call holds its connection for {} s, {asleep} of it between attempts: {} calls a second want {} of {} \
+             connections",
+            shown(held_s),
+            shown(per_s),
+            shown(wanted),
+            shown(connections)
+        );
+        Finding::new(Code::PoolHolds, text, numbers)
+    }
+}

@@ -1,0 +1,434 @@
+//! The forms held to what was published, and to what a run shows.
+
+use super::*;
+use crate::sim::luck::Length;
+use crate::sim::model::{
+    Burst, Capacity, Fleet, Gaps, Layer, Load, Outage, Server, Spread, Start, Told, Trouble,
+};
+use seawall_core::policy::{Jitter, Policy, PolicyBuilder, Preset};
+use seawall_core::time::{Duration, Instant};
+
+const fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+const fn secs(n: u64) -> Duration {
+    Duration::from_secs(n)
+}
+
+/// So many retries, each of an attempt of so long, and no more protection than is said.
+fn naive(retries: u32, first_byte: Duration) -> PolicyBuilder {
+    Policy::builder()
+        .retries(retries)
+        .first_byte(first_byte)
+        .deadline(secs(100_000))
+        .min_attempt(Duration::ZERO)
+        .jitter(Jitter::None)
+        .budget(None)
+        .breaker(None)
+}
+
+fn at_once(builder: PolicyBuilder) -> Policy {
+    let policy = builder.build().expect("a right policy");
+    Policy {
+        call: policy.call.without_waits(),
+        ..policy
+    }
+}
+
+/// A budget of 10 % and nothing below it.
+fn tenth(builder: PolicyBuilder) -> PolicyBuilder {
+    builder.edit_budget(|budget| budget.ratio_per_mille(100).floor_milli(0))
+}
+
+fn named(policy: Policy) -> Contender {
+    Contender {
+        name: "it".to_owned(),
+        policy,
+        fleet: Fleet::One,
+    }
+}
+
+fn open(per_second: f64, server: Server) -> Model {
+    Model {
+        load: Load::Open {
+            clients: 100,
+            per_second,
+            gaps: Gaps::Poisson,
+            bursts: Vec::new(),
+        },
+        hop: Length::ZERO,
+        layers: Vec::new(),
+        servers: vec![server],
+        spread: Spread::Route,
+        horizon: secs(300),
+        warmup: Duration::ZERO,
+    }
+}
+
+/// So many a second, and a stall.
+fn stalling(workers: u32, service: Duration, stall: Duration) -> Server {
+    Server {
+        capacity: Capacity::Workers(workers),
+        service: Length::Fixed(service),
+        outages: vec![Outage {
+            at: Instant::START.after(secs(50)),
+            lasts: stall,
+            how: Trouble::Hang,
+            share: 1.0,
+        }],
+        ..Server::default()
+    }
+}
+
+/// The database of the HotOS paper: 300 a second, a network that is out for 10 s.
+fn database() -> Server {
+    stalling(30, ms(100), secs(10))
+}
+
+fn number(precheck: &Precheck, code: Code, name: &str) -> f64 {
+    let finding = precheck.finding(code);
+    let finding = finding.unwrap_or_else(|| panic!("{code:?} is among {:#?}", precheck.findings));
+    finding.numbers[name]
+}
+
+fn near(measured: f64, published: f64, within: f64) {
+    assert!(
+        (measured - published).abs() <= within,
+        "{measured}, published {published}"
+    );
+}
+
+#[test]
+fn the_database_of_hotos_is_vulnerable_from_150_on_and_no_tenth_saves_280() {
+    // Could break by a budget that is believed to protect without headroom: 280 × 1.1 is above 300.
+    let retry = at_once(naive(1, secs(1)));
+    let budgeted = at_once(tenth(naive(1, secs(1))));
+    let none = at_once(naive(0, secs(1)));
+    for (per_second, policy, stability) in [
+        (140.0, retry, Stability::Stable),
+        (145.0, retry, Stability::Stable),
+        (155.0, retry, Stability::Metastable),
+        (250.0, retry, Stability::Metastable),
+        (280.0, retry, Stability::Metastable),
+        (155.0, budgeted, Stability::Stable),
+        (250.0, budgeted, Stability::Stable),
+        (280.0, budgeted, Stability::Metastable),
+        (280.0, none, Stability::Stable),
+        (310.0, none, Stability::Overloaded),
+    ] {
+        let precheck = precheck(&open(per_second, database()), &named(policy));
+        assert_eq!(precheck.stability, stability, "{per_second}: {precheck:#?}");
+    }
+    let retried = precheck(&open(280.0, database()), &named(retry));
+    near(number(&retried, Code::NoHeadroom, "attempts_per_s"), 560.0, 0.0);
+    near(
+        number(&retried, Code::NoHeadroom, "calls_borne_per_s"),
+        150.0,
+        0.0,
+    );
+    let budgeted = precheck(&open(280.0, database()), &named(budgeted));
+    near(number(&budgeted, Code::NoHeadroom, "attempts_per_s"), 308.0, 0.0);
+    // 280 × 10 s in the queue, of which 300 × 1 s are answered in time, at 20 a second: published about 150 s of drain.
+    let alone = precheck(&open(280.0, database()), &named(none));
+    near(number(&alone, Code::Drain, "drain_s"), 125.0, 0.1);
+}
+
+#[test]
+fn a_server_that_slows_down_with_its_load_is_vulnerable_from_21_and_overloaded_from_64() {
+    // Could break by a capacity that leaves out the way there and back.
+    let server = Server {
+        capacity: Capacity::Coupled { slope: ms(10) },
+        service: Length::Fixed(secs(1)),
+        ..Server::default()
+    };
+    let of = |per_second| {
+        let mut model = open(per_second, server.clone());
+        model.hop = Length::Exponential { mean: ms(100) };
+        if let Load::Open { bursts, .. } = &mut model.load {
+            bursts.push(Burst {
+                at: Instant::START.after(secs(20)),
+                lasts: secs(5),
+                factor: 2.0,
+            });
+        }
+        precheck(&model, &named(at_once(naive(2, secs(3)))))
+    };
+    for (per_second, stability) in [
+        (21.0, Stability::Stable),
+        (22.0, Stability::Vulnerable),
+        (60.0, Stability::Vulnerable),
+        (65.0, Stability::Overloaded),
+    ] {
+        assert_eq!(of(per_second).stability, stability, "{per_second}");
+    }
+    near(
+        number(&of(40.0), Code::LatencyCoupled, "capacity_per_s"),
+        64.3,
+        0.05,
+    );
+    near(
+        number(&of(40.0), Code::NoHeadroom, "calls_borne_per_s"),
+        21.43,
+        0.01,
+    );
+    near(
+        number(&of(40.0), Code::LatencyCoupled, "answer_s"),
+        1.0 / 0.6,
+        0.01,
+    );
+}
+
+#[test]
+fn a_stall_of_five_seconds_is_survived_or_not_at_each_published_capacity() {
+    // Could break by a drain without the part that is answered in time, or by a budget that is added twice.
+    let naive_policy = at_once(naive(3, secs(1)));
+    let budgeted = at_once(tenth(naive(3, secs(1))));
+    let none = at_once(naive(0, secs(1)));
+    for (capacity, alone_s, budgeted_s) in [(1_200_u64, 20.0, 56.0), (1_500, 7.0, 13.0), (2_000, 3.0, 5.0)] {
+        let server = stalling(1, Duration::from_nanos(1_000_000_000 / capacity), secs(5));
+        let model = open(1_000.0, server);
+        assert_eq!(
+            precheck(&model, &named(naive_policy)).stability,
+            Stability::Metastable
+        );
+        let alone = precheck(&model, &named(none));
+        assert_eq!(alone.stability, Stability::Stable);
+        near(number(&alone, Code::Drain, "drain_s"), alone_s, 1.0);
+        let budgeted = precheck(&model, &named(budgeted));
+        assert_eq!(budgeted.stability, Stability::Stable);
+        near(
+            number(&budgeted, Code::Drain, "drain_with_extras_s"),
+            budgeted_s,
+            1.2,
+        );
+    }
+    let model = open(1_000.0, stalling(1, ms(1).over(5), secs(5)));
+    assert_eq!(
+        precheck(&model, &named(naive_policy)).stability,
+        Stability::Stable
+    );
+}
+
+/// One of so many shards is down, behind one gate or one each; the published breaker: 100 calls, open for 5 s, 1 probe.
+fn sharded(shards: usize, share: u32, spread: Spread) -> Precheck {
+    let policy = naive(0, secs(1)).edit_breaker(|breaker| {
+        breaker
+            .failure_per_mille(share)
+            .consecutive(1_000_000)
+            .window(secs(1))
+            .min_calls(90)
+            .open_for(secs(5))
+            .open_max(secs(5))
+            .probes(1)
+    });
+    let model = Model {
+        servers: vec![Server::default(); shards],
+        spread,
+        ..open(100.0, Server::default())
+    };
+    precheck(&model, &named(policy.build().expect("a right policy")))
+}
+
+#[test]
+fn a_breaker_before_shards_makes_a_part_the_whole_as_published() {
+    // Could break by a breaker that is believed to stay closed because its threshold is above the mean.
+    for (shards, share, published, within) in [
+        (10, 50, 0.136, 0.03),
+        (10, 100, 0.176, 0.03),
+        (10, 200, 0.83, 0.05),
+        (4, 200, 0.096, 0.03),
+        (20, 50, 0.20, 0.04),
+    ] {
+        let found = sharded(shards, share, Spread::ShardsOneGate);
+        near(
+            number(&found, Code::BreakerHarms, "availability_with"),
+            published,
+            within,
+        );
+    }
+    for (shards, share, published) in [(10, 500, 0.9), (4, 500, 0.75)] {
+        let found = sharded(shards, share, Spread::ShardsOneGate);
+        near(
+            number(&found, Code::BreakerHarmless, "availability_with"),
+            published,
+            0.001,
+        );
+    }
+    let found = sharded(10, 50, Spread::ShardsOwnGates);
+    near(number(&found, Code::BreakerPerPart, "availability"), 0.9, 0.001);
+}
+
+#[test]
+fn layers_multiply_to_what_the_builders_library_and_the_sre_book_say() {
+    // Could break by counting retries where attempts are meant: 3 attempts are 2 retries.
+    for (attempts, depth, worst, budgeted) in [(3, 5, 243.0, 1.611), (4, 3, 64.0, 1.331)] {
+        let policy = at_once(tenth(naive(attempts - 1, secs(1))));
+        let layer = Layer {
+            name: "layer".to_owned(),
+            policy: None,
+            processes: 1,
+            told: Told::Nothing,
+        };
+        let model = Model {
+            layers: vec![layer; depth - 1],
+            ..open(100.0, Server::default())
+        };
+        let found = precheck(&model, &named(policy));
+        near(number(&found, Code::Layers, "attempts_per_call"), worst, 0.0);
+        near(number(&found, Code::Layers, "load_factor"), budgeted, 0.001);
+    }
+}
+
+#[test]
+fn a_herd_has_the_published_peaks() {
+    // Could break by a form for the first bucket alone: at a base of 0.2 s the second is the fuller one.
+    let herd = |base, jitter| {
+        let policy = Policy::builder()
+            .retries(100)
+            .backoff_base(base)
+            .backoff_min(Duration::ZERO)
+            .jitter(jitter);
+        let model = Model {
+            load: Load::Closed {
+                clients: 5_000,
+                think: Length::ZERO,
+                start: Start::Together,
+                calls_each: Some(1),
+            },
+            ..open(1.0, stalling(10, ms(100), secs(1)))
+        };
+        precheck(&model, &named(policy.build().expect("a right policy")))
+    };
+    for (base, jitter, peak, within) in [
+        (ms(100), Jitter::None, 5_000.0, 0.0),
+        (ms(100), Jitter::Full, 6_363.0, 10.0),
+        (ms(200), Jitter::Full, 3_540.0, 40.0),
+        (ms(500), Jitter::Full, 1_500.0, 30.0),
+        (ms(1_000), Jitter::Full, 768.0, 5.0),
+        (ms(2_000), Jitter::Full, 400.0, 20.0),
+        (ms(1_000), Jitter::Equal, 1_035.0, 40.0),
+        (ms(2_000), Jitter::Equal, 534.0, 40.0),
+    ] {
+        near(
+            number(&herd(base, jitter), Code::Herd, "peak_per_100ms"),
+            peak,
+            within,
+        );
+    }
+    // 100 a second are 10 in 100 ms: base ≥ 1.5·N·w ÷ P.
+    near(
+        number(&herd(ms(100), Jitter::Full), Code::Herd, "base_least_s"),
+        75.0,
+        0.0,
+    );
+}
+
+#[test]
+fn a_pool_that_sleeps_between_attempts_saturates() {
+    // Could break by leaving out the waits, in which a connection is held as well: 0.31 s a call, 26 of 20.
+    let server = Server {
+        service: Length::Fixed(ms(142)),
+        failures: crate::sim::model::Failures::Sticky {
+            first: 0.1,
+            again: 0.48,
+        },
+        ..Server::default()
+    };
+    let of = |base: Duration| {
+        let policy = naive(2, secs(30)).backoff_base(base).backoff_factor_tenths(10);
+        let model = Model {
+            load: Load::Pool {
+                connections: 20,
+                per_second: 84.0,
+                gaps: Gaps::Constant,
+            },
+            ..open(1.0, server.clone())
+        };
+        precheck(&model, &named(policy.build().expect("a right policy")))
+    };
+    let fixed = of(secs(1));
+    near(number(&fixed, Code::PoolSaturates, "held_s"), 0.311, 0.001);
+    near(
+        number(&fixed, Code::PoolSaturates, "connections_wanted"),
+        26.1,
+        0.1,
+    );
+    assert!(of(ms(10)).finding(Code::PoolHolds).is_some());
+}
+
+#[test]
+fn what_no_form_covers_is_said_to_be_unknown() {
+    // Could break by a default that looks like a finding.
+    let lock = Server {
+        capacity: Capacity::OptimisticLock,
+        ..Server::default()
+    };
+    let contender = named(Policy::preset(Preset::Default));
+    let found = precheck(&open(10.0, lock), &contender);
+    assert_eq!(found.stability, Stability::Unknown);
+    assert_eq!(
+        found.finding(Code::CapacityUnknown).map(|finding| finding.weight),
+        Some(Weight::Unknown)
+    );
+    let mut model = open(10.0, database());
+    model.load = Load::Trace {
+        clients: 1,
+        calls: [].into(),
+    };
+    let found = precheck(&model, &contender);
+    assert_eq!(found.stability, Stability::Unknown);
+    assert!(found.finding(Code::LoadUnknown).is_some());
+}
+
+#[test]
+fn what_is_called_stable_recovers_and_what_is_called_metastable_does_not() {
+    // Could break by any form that is right on paper and not of the engine: each verdict is lived through.
+    let with_breaker = naive(3, secs(1)).edit_breaker(|breaker| breaker.open_for(secs(1)));
+    let short_queue = |mut server: Server| {
+        server.queue_max = Some(100);
+        server
+    };
+    let newest_first = |mut server: Server| {
+        server.order = crate::sim::model::Order::Lifo;
+        server
+    };
+    let small = || stalling(15, ms(100), secs(5));
+    let retries = at_once(naive(3, secs(1)));
+    for (name, server, policy) in [
+        ("naive", small(), retries),
+        ("no retries", small(), at_once(naive(0, secs(1)))),
+        ("a tenth", small(), at_once(tenth(naive(3, secs(1))))),
+        ("a breaker", small(), at_once(with_breaker)),
+        ("a short queue", short_queue(small()), retries),
+        ("the newest first", newest_first(small()), retries),
+        (
+            "no headroom",
+            stalling(10, ms(100), secs(5)),
+            at_once(tenth(naive(3, secs(1)))),
+        ),
+        (
+            "default",
+            small(),
+            Policy::builder().first_byte(secs(1)).build().expect("right"),
+        ),
+    ] {
+        let model = Model {
+            horizon: secs(150),
+            ..open(95.0, server)
+        };
+        let contender = named(policy);
+        let found = precheck(&model, &contender);
+        let tally = crate::sim::run(&model, &contender, 3);
+        let collapsed = crate::sim::summary::has_collapsed(&tally, Instant::START.after(model.horizon));
+        assert_eq!(
+            collapsed,
+            found.stability == Stability::Metastable,
+            "{name}: {found:#?}"
+        );
+        assert!(
+            matches!(found.stability, Stability::Stable | Stability::Metastable),
+            "{name}: {found:#?}"
+        );
+    }
+}

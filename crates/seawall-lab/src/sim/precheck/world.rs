@@ -1,0 +1,297 @@
+//! What the forms are fed with: what comes in, what the policies may make of it, what the servers bear.
+
+use super::forms::{coupled_bears, seconds};
+use crate::plan::Limit;
+use crate::sim::luck::nanos;
+use crate::sim::model::{Capacity, Contender, Failures, Load, Model, Server, Spread};
+use seawall_core::load::{Bound, attempts_max, hung_attempts};
+use seawall_core::policy::Policy;
+use seawall_core::time::Instant;
+use seawall_core::verdict::Endpoint;
+
+/// A model and a contender, as far as closed forms know them.
+#[derive(Debug)]
+pub(super) struct Reckoned<'m> {
+    pub(super) model: &'m Model,
+    pub(super) comes: Comes,
+    /// Who retries, the clients first.
+    pub(super) callers: Vec<Caller<'m>>,
+    /// What all servers together bear, of useful attempts.
+    pub(super) bears: Bears,
+    /// How many servers share the load.
+    pub(super) shards: f64,
+    /// How long who calls the servers waits for an answer, in seconds.
+    pub(super) patience_s: f64,
+}
+
+/// What comes in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Comes {
+    /// So many calls a second, whatever becomes of them.
+    Openly { per_s: f64 },
+    /// So many callers that wait for their answers, and so long between.
+    Closed { callers: f64, think_s: f64 },
+    /// So many calls a second, of which so many at once.
+    Pooled { per_s: f64, connections: f64 },
+    /// It cannot be said.
+    Unknown { why: &'static str },
+}
+
+/// One who retries: the clients, or a layer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Caller<'m> {
+    pub(super) policy: &'m Policy,
+    pub(super) processes: u32,
+}
+
+/// What the servers bear.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Bears {
+    /// Anything.
+    Anything,
+    /// So many attempts a second.
+    PerSecond(f64),
+    /// So many attempts a second; from there on answers take longer than anybody waits.
+    Coupled { per_s: f64, alone_s: f64, slope_s: f64 },
+    /// It cannot be said.
+    Unknown { why: &'static str },
+}
+
+impl Bears {
+    /// The number, where there is one.
+    pub(super) const fn per_s(self) -> Option<f64> {
+        match self {
+            Self::PerSecond(per_s) | Self::Coupled { per_s, .. } => Some(per_s),
+            Self::Anything | Self::Unknown { .. } => None,
+        }
+    }
+}
+
+impl<'m> Reckoned<'m> {
+    pub(super) fn of(model: &'m Model, contender: &'m Contender) -> Self {
+        let clients = Caller {
+            policy: &contender.policy,
+            processes: contender.fleet.processes(model.load.clients()),
+        };
+        let layers = model.layers.iter().map(|layer| Caller {
+            policy: layer.policy.as_ref().unwrap_or(&contender.policy),
+            processes: layer.processes,
+        });
+        let callers: Vec<Caller<'m>> = [clients].into_iter().chain(layers).collect();
+        let patience_s = callers.last().map_or(0.0, Caller::patience_s);
+        let shards = match model.spread {
+            // The others are for when the first is not well.
+            Spread::Route => 1.0,
+            Spread::ShardsOneGate | Spread::ShardsOwnGates => {
+                crate::sim::summary::float(model.servers.len() as u64)
+            }
+        };
+        Self {
+            model,
+            comes: comes(&model.load),
+            bears: bears(model, patience_s, shards),
+            callers,
+            shards,
+            patience_s,
+        }
+    }
+
+    /// The policy of those who call the servers.
+    pub(super) fn nearest(&self) -> Caller<'m> {
+        *self.callers.last().expect("there is always a client")
+    }
+
+    /// Attempts a second that reach the servers of so many calls, where every attempt ends when its caller's patience does.
+    pub(super) fn attempts_in_overload(&self, calls_per_s: f64) -> f64 {
+        self.callers
+            .iter()
+            .fold(calls_per_s, |per_s, caller| caller.attempts_in_overload(per_s))
+    }
+
+    /// The same of calls whose attempts fail by chance alone.
+    pub(super) fn attempts_usual(&self, calls_per_s: f64) -> f64 {
+        let caller = self.nearest();
+        let (first, again) = failing(self.servers().first().copied());
+        let mut extras = 0.0;
+        let mut next = first;
+        for _ in 0..caller.policy.call.retries() {
+            extras += next;
+            next *= again;
+        }
+        (calls_per_s * (1.0 + extras)).min(caller.attempts_in_overload(calls_per_s))
+    }
+
+    /// The servers that attempts go to while all is well.
+    pub(super) fn servers(&self) -> Vec<&'m Server> {
+        match self.model.spread {
+            Spread::Route => self.model.servers.iter().take(1).collect(),
+            Spread::ShardsOneGate | Spread::ShardsOwnGates => self.model.servers.iter().collect(),
+        }
+    }
+
+    /// The least that a server's own limit lets in a second, of all of them together.
+    pub(super) fn admitted_per_s(&self) -> Option<f64> {
+        let limits = self
+            .servers()
+            .into_iter()
+            .filter_map(|server| server.limit.as_ref());
+        let least = limits.filter_map(limit_per_s).reduce(f64::min)?;
+        Some(least * self.shards)
+    }
+}
+
+impl Caller<'_> {
+    /// How long it waits for one attempt.
+    pub(super) fn patience_s(&self) -> f64 {
+        let deadline = Instant::START.after(self.policy.call.deadline());
+        let limits = self
+            .policy
+            .call
+            .limits_for(Endpoint::General, Instant::START, deadline);
+        seconds(
+            limits
+                .first_byte
+                .min(limits.total)
+                .min(deadline.since(Instant::START)),
+        )
+    }
+
+    /// Attempts of one call that fit where none is answered, hedges included.
+    pub(super) fn attempts_each(&self) -> f64 {
+        let call = &self.policy.call;
+        let begun = f64::from(hung_attempts(call, Endpoint::General));
+        match call.hedge() {
+            None => begun,
+            Some(hedge) => {
+                let share = hedge
+                    .at_most_per_mille()
+                    .map_or(1.0, |most| f64::from(most) / 1e3);
+                begun * (1.0 + share)
+            }
+        }
+    }
+
+    /// The most attempts of one call whose attempts fail at once.
+    #[expect(clippy::cast_precision_loss, reason = "at most 202 attempts")]
+    pub(super) fn attempts_most(&self) -> f64 {
+        attempts_max(&self.policy.call) as f64
+    }
+
+    fn attempts_in_overload(&self, calls_per_s: f64) -> f64 {
+        let unbounded = calls_per_s * self.attempts_each();
+        match self.policy.gate.budget() {
+            None => unbounded,
+            Some(budget) => {
+                let bound = Bound::new(&budget, self.processes);
+                milli(bound.attempts_max_milli(to_milli(calls_per_s), u64::MAX >> 32)).min(unbounded)
+            }
+        }
+    }
+
+    /// What its budget makes of a call, 1 + β; `None` without one.
+    pub(super) fn budgeted(&self) -> Option<f64> {
+        let budget = self.policy.gate.budget()?;
+        Some((1.0 + f64::from(budget.ratio_per_mille()) / 1e3).min(self.attempts_most()))
+    }
+}
+
+fn comes(load: &Load) -> Comes {
+    match load {
+        Load::Open { per_second, .. } => Comes::Openly { per_s: *per_second },
+        Load::Closed { clients, think, .. } => Comes::Closed {
+            callers: f64::from(*clients),
+            think_s: seconds(think.mean()),
+        },
+        Load::Pool {
+            connections,
+            per_second,
+            ..
+        } => Comes::Pooled {
+            per_s: *per_second,
+            connections: f64::from(*connections),
+        },
+        Load::Trace { calls, .. } => match (calls.first(), calls.last()) {
+            (Some(first), Some(last)) if last.at > first.at => Comes::Openly {
+                per_s: crate::sim::summary::float(calls.len() as u64) / seconds(last.at.since(first.at)),
+            },
+            _ => Comes::Unknown {
+                why: "the trace has no two calls at different times",
+            },
+        },
+    }
+}
+
+fn bears(model: &Model, patience_s: f64, shards: f64) -> Bears {
+    let on_the_way = 2.0 * nanos(model.hop.mean()) / 1e9;
+    let servers = match model.spread {
+        Spread::Route => &model.servers[..model.servers.len().min(1)],
+        Spread::ShardsOneGate | Spread::ShardsOwnGates => &model.servers[..],
+    };
+    let each = servers.iter().map(|server| {
+        let service_s = nanos(server.service.mean()) / 1e9;
+        match server.capacity {
+            Capacity::Unbounded => Bears::Anything,
+            Capacity::Workers(_) if service_s <= 0.0 => Bears::Anything,
+            Capacity::Workers(workers) => Bears::PerSecond(shards * f64::from(workers) / service_s),
+            Capacity::Coupled { slope } if slope.is_zero() => Bears::Anything,
+            Capacity::Coupled { slope } => Bears::Coupled {
+                per_s: shards * coupled_bears(service_s, seconds(slope), patience_s - on_the_way),
+                alone_s: service_s,
+                slope_s: seconds(slope),
+            },
+            Capacity::OptimisticLock => Bears::Unknown {
+                why: "writers that contend for one row have no capacity of their own",
+            },
+        }
+    });
+    // The weakest decides for all: each gets an even share.
+    each.reduce(|a, b| match (a.per_s(), b.per_s()) {
+        (Some(left), Some(right)) => {
+            if right < left {
+                b
+            } else {
+                a
+            }
+        }
+        (Some(_), None) if matches!(b, Bears::Unknown { .. }) => b,
+        (None, Some(_)) if !matches!(a, Bears::Unknown { .. }) => b,
+        (Some(_) | None, None) | (None, Some(_)) => a,
+    })
+    .unwrap_or(Bears::Unknown {
+        why: "there is no server",
+    })
+}
+
+/// How many first attempts fail of themselves, and how many later ones.
+pub(super) fn failing(server: Option<&Server>) -> (f64, f64) {
+    match server.map_or(Failures::None, |server| server.failures) {
+        Failures::None => (0.0, 0.0),
+        Failures::Independent { chance } => (chance, chance),
+        Failures::Sticky { first, again } => (first, again),
+    }
+}
+
+fn limit_per_s(limit: &Limit) -> Option<f64> {
+    let of = |count: Option<std::num::NonZeroU32>, seconds: f64| count.map(|n| f64::from(n.get()) / seconds);
+    [
+        of(limit.requests_per_minute, 60.0),
+        of(limit.requests_per_second, 1.0),
+    ]
+    .into_iter()
+    .flatten()
+    .reduce(f64::min)
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "saturates at both ends, which is meant"
+)]
+fn to_milli(per_s: f64) -> u64 {
+    libm::round(per_s * 1e3) as u64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a report shows a few digits")]
+fn milli(n: u64) -> f64 {
+    n as f64 / 1e3
+}
