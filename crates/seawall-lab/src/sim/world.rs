@@ -22,6 +22,7 @@ use callers::{Attempt, Attempts, Call, Calls};
 use fleet::Fleet;
 use patience::Patience;
 use seawall_core::time::Instant;
+use seawall_core::trace;
 use sources::Source;
 
 /// Something that happens.
@@ -77,13 +78,18 @@ struct LayerAtWork<'m> {
 
 impl<'m, A: Agenda<Event> + Default> World<'m, A> {
     /// A world in which nothing has happened yet.
-    pub(super) fn new(model: &'m Model, contender: &'m Contender, seed: u64) -> Self {
+    pub(super) fn new(
+        model: &'m Model,
+        contender: &'m Contender,
+        seed: u64,
+        recording: trace::Recording,
+    ) -> Self {
         let luck = Luck::new(seed);
         let gates = match model.spread {
             Spread::Route | Spread::ShardsOwnGates => model.servers.len(),
             Spread::ShardsOneGate => 1,
         };
-        let fleets = Fleet::all(model, contender, luck, gates);
+        let fleets = Fleet::all(model, contender, luck, gates, recording);
         let below = model.layers.iter().map(|layer| layer.told).chain([Told::Nothing]);
         let layers: Vec<LayerAtWork<'m>> = fleets
             .into_iter()
@@ -119,6 +125,13 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
     pub(super) fn run(mut self) -> Tally {
         while self.step() {}
         self.tally
+    }
+
+    /// The same, and what the engines wrote down, process by process.
+    pub(super) fn run_traced(mut self) -> (Tally, Vec<Vec<trace::Event>>) {
+        while self.step() {}
+        let fleets = self.layers.iter_mut().map(|layer| &mut layer.fleet);
+        (self.tally, fleets.flat_map(Fleet::drain).collect())
     }
 
     /// Lets the next thing happen; `false` where nothing is left.

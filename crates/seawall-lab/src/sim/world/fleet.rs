@@ -9,7 +9,7 @@ use seawall_core::facts::Replay;
 use seawall_core::gate::{GateId, GateKey};
 use seawall_core::policy::Policy;
 use seawall_core::time::Instant;
-use seawall_core::trace::Recording;
+use seawall_core::trace::{Event, Recording};
 use seawall_core::verdict::CallId;
 
 /// A process: an engine, and which call has which of its seats.
@@ -32,7 +32,13 @@ pub(super) struct Fleet<'m> {
 
 impl<'m> Fleet<'m> {
     /// The fleets of all layers, the clients' first. The last has so many gates, the others one.
-    pub(super) fn all(model: &'m Model, contender: &'m Contender, luck: Luck, gates: usize) -> Vec<Self> {
+    pub(super) fn all(
+        model: &'m Model,
+        contender: &'m Contender,
+        luck: Luck,
+        gates: usize,
+        recording: Recording,
+    ) -> Vec<Self> {
         let clients = contender.fleet.processes(model.load.clients());
         let own = [(&contender.policy, contender.fleet, clients)].into_iter();
         let between = model.layers.iter().map(|layer| {
@@ -56,15 +62,15 @@ impl<'m> Fleet<'m> {
             };
             for _ in 0..processes {
                 seed += 1;
-                fleet.add(luck.of(Purpose::Engine, seed, 0).bits(), gates);
+                let engine = Engine::new(luck.of(Purpose::Engine, seed, 0).bits(), recording);
+                fleet.add(engine, gates);
             }
             fleets.push(fleet);
         }
         fleets
     }
 
-    fn add(&mut self, seed: u64, gates: usize) {
-        let mut engine = Engine::new(seed, Recording::Off);
+    fn add(&mut self, mut engine: Engine, gates: usize) {
         let route: Vec<Candidate> = (0..gates as u64)
             .map(|gate| {
                 let made = engine.configure(Instant::START, GateKey(gate), &self.policy.gate, &[], None);
@@ -146,6 +152,12 @@ impl<'m> Fleet<'m> {
 
     pub(super) const fn has_breakers(&self) -> bool {
         self.policy.gate.breaker().is_some()
+    }
+
+    /// What its engines wrote down, process by process.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = Vec<Event>> + '_ {
+        let processes = self.processes.iter_mut();
+        processes.map(|process| process.engine.drain().collect())
     }
 
     /// How many gates refuse or probe.
