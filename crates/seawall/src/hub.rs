@@ -150,18 +150,40 @@ impl Hub {
     }
 
     /// As [`begin`](Self::begin), for a call that has no seat as long as it needs none.
-    #[inline]
+    // What a seat brings is large and rare, and is handed on beside what is small and is there nearly always: in one value
+    // both would be copied at every level.
+    #[inline(always)]
     pub(crate) fn open<'s>(self: &Arc<Self>, spec: impl FnOnce(Instant) -> Spec<'s>) -> Opened<'_> {
-        self.with_state(|state, now| match state.engine.open(now, &spec(now)) {
-            engine::Opened::Sent(opening, limits) => Opened::Sent(Leave {
+        let mut seated = None;
+        let sent = self.with_state(|state, now| match state.engine.open(now, &spec(now)) {
+            engine::Opened::Sent(opening, limits) => Some((opening, limits)),
+            engine::Opened::Seated(call, verdict) => {
+                seated = Some(self.take_seat(state, call, verdict));
+                None
+            }
+        });
+        match sent {
+            Some((opening, limits)) => Opened::Sent(Leave {
                 out: Out::of(self, Flight::Opening(opening)),
                 limits,
             }),
-            engine::Opened::Seated(call, verdict) => {
-                state.seat(call);
-                Opened::Seated(CallGuard::of(self, call), self.tell(state, call, verdict))
+            None => {
+                let (guard, told) = seated.expect("a call that is not sent has a seat");
+                Opened::Seated(guard, told)
             }
-        })
+        }
+    }
+
+    /// The guard of a call that has a seat now, and what it was told first.
+    #[cold]
+    fn take_seat<'h>(
+        self: &'h Arc<Self>,
+        state: &mut State,
+        call: CallId,
+        verdict: Verdict,
+    ) -> (CallGuard<'h>, Told<'h>) {
+        state.seat(call);
+        (CallGuard::of(self, call), self.tell(state, call, verdict))
     }
 
     /// Tells how the first attempt of a call ended that has no seat, and asks what to do now, under one lock; where that
@@ -187,20 +209,29 @@ impl Hub {
         report: Report,
         spec: impl FnOnce(Instant) -> Spec<'s>,
     ) -> Landing<'h> {
-        self.with_state(
-            |state, now| match state.engine.settle_opening(now, opening, report, spec) {
-                engine::Settled::Answered(ended) => Landing::Answered(ended),
-                engine::Settled::Seated(call, verdict) => {
-                    state.seat(call);
-                    let told = self.tell(state, call, verdict);
-                    let mut guard = CallGuard::of(self, call);
-                    if matches!(told.step, Step::Finish { .. }) {
-                        guard.ended = Some(state.end(now, call));
+        // As in `open`.
+        let mut seated = None;
+        let answered =
+            self.with_state(
+                |state, now| match state.engine.settle_opening(now, opening, report, spec) {
+                    engine::Settled::Answered(ended) => Some(ended),
+                    engine::Settled::Seated(call, verdict) => {
+                        let (mut guard, told) = self.take_seat(state, call, verdict);
+                        if matches!(told.step, Step::Finish { .. }) {
+                            guard.ended = Some(state.end(now, call));
+                        }
+                        seated = Some((guard, told));
+                        None
                     }
-                    Landing::Seated(guard, told)
-                }
-            },
-        )
+                },
+            );
+        match answered {
+            Some(ended) => Landing::Answered(ended),
+            None => {
+                let (guard, told) = seated.expect("a call that goes on has a seat");
+                Landing::Seated(guard, told)
+            }
+        }
     }
 
     /// Begins a call and asks what to do with it, under one lock. `spec` is told the time.

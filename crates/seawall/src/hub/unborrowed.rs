@@ -46,26 +46,28 @@ impl Hub {
         spec: impl FnOnce(Instant) -> Spec<'s>,
     ) -> Unborrowed<H> {
         let hub: &Arc<Self> = hold.borrow();
-        let opened = hub.with_state(|state, now| {
-            let opened = state.engine.open(now, &spec(now));
-            if let engine::Opened::Seated(call, _) = &opened {
-                state.seat(*call);
+        let mut seated = None;
+        let sent = hub.with_state(|state, now| match state.engine.open(now, &spec(now)) {
+            engine::Opened::Sent(opening, limits) => Some((opening, limits)),
+            engine::Opened::Seated(call, verdict) => {
+                state.seat(call);
+                seated = Some(Begun {
+                    hub: Arc::clone(hub),
+                    call,
+                    verdict: Some(verdict),
+                });
+                None
             }
-            opened
         });
-        match opened {
-            engine::Opened::Sent(opening, limits) => Unborrowed::Sent(
+        match sent {
+            Some((opening, limits)) => Unborrowed::Sent(
                 Aloft {
                     hub: hold,
                     opening: Some(opening),
                 },
                 limits,
             ),
-            engine::Opened::Seated(call, verdict) => Unborrowed::Seated(Begun {
-                hub: Arc::clone(hub),
-                call,
-                verdict: Some(verdict),
-            }),
+            None => Unborrowed::Seated(seated.expect("a call that is not sent has a seat")),
         }
     }
 }
