@@ -78,8 +78,8 @@ fn a_budget_starves_below_what_is_said_and_not_at_it() {
             (0..originals).for_each(|_| real.original(now));
             real.room(now).is_ok()
         };
-        assert!(granted_with(at), "{rate}");
-        assert!(!granted_with(below), "{rate}");
+        assert!(granted_with(at), "{milli}");
+        assert!(!granted_with(below), "{milli}");
     }
     assert_eq!(
         Bound::new(&budget(100, 1_000, 10), 1).starves_below(),
