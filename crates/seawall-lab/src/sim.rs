@@ -12,6 +12,7 @@ pub mod luck;
 pub mod model;
 pub mod precheck;
 pub mod preset;
+pub mod search;
 mod server;
 pub mod stats;
 pub mod study;

@@ -219,6 +219,13 @@ impl PolicyBuilder {
         self.hedge(HedgeAfter::Percentile { per_mille })
     }
 
+    /// No second attempt, whatever the policy had that this began with.
+    pub const fn no_hedge(mut self) -> Self {
+        self.policy.call.hedge = None;
+        self.hedge_at_most = None;
+        self
+    }
+
     const fn hedge(mut self, after: HedgeAfter) -> Self {
         let at_most_per_mille = match self.policy.call.hedge {
             Some(hedge) => hedge.at_most_per_mille,

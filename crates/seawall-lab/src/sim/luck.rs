@@ -38,6 +38,8 @@ pub enum Purpose {
     Tokens = 11,
     /// Which replicates a bootstrap takes.
     Bootstrap = 12,
+    /// Which policies a search tries.
+    Search = 20,
 }
 
 /// All chance of one run.

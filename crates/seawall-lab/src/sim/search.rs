@@ -1,0 +1,450 @@
+//! The search for a better policy: what `seawall tune` does.
+//!
+//! What can go wrong: a policy is tuned to one run, and the next day's luck is another; it is best in one figure and ruins
+//! another; it survives the outages of the scenario and no other; the search ends with what its author had. So every
+//! candidate meets the same arrivals and the same luck (common random numbers), the better ones more often than the
+//! others (successive halving); what is found is a front of six figures, not one; and what closed forms show to be unsafe
+//! ([`precheck`](super::precheck)) is never run: an overload that keeps itself alive, a breaker that makes it worse.
+//!
+//! It asks and is told, as the engine is: [`Search::ask`] says what to run next, [`Search::tell`] takes what came out,
+//! and [`Search::found`] says at any time what is best so far. So threads, clocks and Ctrl-C are the driver's, and from
+//! one seed the same is found on any number of them.
+//!
+//! Not covered: policies of layers, which stay as they are, and settings beyond [`Knob`]. Reference: Jamieson and
+//! Talwalkar, "Non-stochastic Best Arm Identification and Hyperparameter Optimization" (2016); Deb et al., NSGA-II
+//! (2002), whose crowding distance keeps a front wide.
+
+mod found;
+mod plan;
+mod rank;
+mod space;
+mod written;
+
+pub use found::{Constraint, Found, Limit, Round, Row};
+pub use rank::{Objective, Prefers};
+pub use space::Knob;
+pub use written::policy_table;
+
+use super::luck::{Luck, nanos, whole};
+use super::model::{Contender, Model};
+use super::precheck::{Code, Precheck, Stability, precheck};
+use super::study::Study;
+use super::summary::Summary;
+use super::tally::Tally;
+use plan::Rungs;
+use rank::Score;
+use seawall_core::policy::{Policy, Preset};
+use seawall_core::time::Duration;
+use space::{Point, Space};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Candidates that are asked for at once: what an interrupt loses.
+const BATCH: usize = 48;
+/// Points that tell whether anything can meet a constraint.
+const SAMPLE: usize = 240;
+/// How often as many points are drawn as are needed, where many are refused unrun.
+const DRAWS_MAX: u64 = 12;
+
+/// What must hold of a policy: the asserts of a file.
+pub trait Demands {
+    /// Each as it was written.
+    fn texts(&self) -> Vec<String>;
+    /// Whether the `nth` holds.
+    fn holds(&self, nth: usize, summary: &Summary) -> bool;
+}
+
+/// What is searched, and how long.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// The world, the policies that are there (the first is what the search is around), and how many seeds the best run
+    /// with.
+    pub study: Study,
+    /// How many runs it may take, about.
+    pub runs: u64,
+    /// What is wanted of the front.
+    pub prefers: Prefers,
+}
+
+/// A search under way.
+#[derive(Debug)]
+pub struct Search<D> {
+    task: Task,
+    demands: D,
+    space: Space,
+    candidates: Vec<Candidate>,
+    known: BTreeSet<Point>,
+    /// Candidates that each constraint kept from being run, and those that are set aside since nothing meets them.
+    refused: BTreeMap<Constraint, u64>,
+    set_aside: BTreeSet<Constraint>,
+    stage: Stage,
+    rungs: Rungs,
+    rung: usize,
+    /// Who runs in this rung, and how many of them have.
+    members: Vec<usize>,
+    told: usize,
+    rounds: Vec<Round>,
+    runs: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Points from all over the grid.
+    Wide,
+    /// Neighbours of the best of them.
+    Near,
+    Over,
+}
+
+/// A policy that may be the one.
+#[derive(Debug)]
+struct Candidate {
+    contender: Contender,
+    /// Where it is on the grid; `None`: it was there before.
+    point: Option<Point>,
+    precheck: Precheck,
+    /// Of its runs so far; let go once it is out.
+    tallies: Vec<Tally>,
+    seeds: u32,
+    summary: Summary,
+    unmet: Vec<usize>,
+}
+
+impl<D: Demands> Search<D> {
+    /// A search that has not run anything. A study without contenders is searched around the default policy.
+    pub fn new(task: Task, demands: D) -> Self {
+        let luck = Luck::new(task.study.seed);
+        let base = task.study.contenders.first();
+        let base_policy = base.map_or(Policy::preset(Preset::Default), |contender| contender.policy);
+        let space = Space::new(base_policy, answer(&task.study.model), luck);
+        let given: Vec<Candidate> = task
+            .study
+            .contenders
+            .iter()
+            .map(|contender| Candidate::new(&task.study.model, contender.clone(), None))
+            .collect();
+        let rungs = Rungs::within(task.runs / 2, task.study.seeds, given.len());
+        let mut search = Self {
+            members: (0..given.len()).collect(),
+            candidates: given,
+            space,
+            demands,
+            known: BTreeSet::new(),
+            refused: BTreeMap::new(),
+            set_aside: BTreeSet::new(),
+            stage: Stage::Wide,
+            rungs,
+            rung: 0,
+            told: 0,
+            rounds: Vec::new(),
+            runs: 0,
+            task,
+        };
+        search.set_aside_what_nothing_meets();
+        search.draw();
+        search
+    }
+
+    /// What to run next; `None`: it is over. Asked again before it is told, it says the same.
+    pub fn ask(&self) -> Option<Study> {
+        let batch = self.batch();
+        let first = self.candidates.get(*batch.first()?)?;
+        let study = &self.task.study;
+        Some(Study {
+            name: study.name.clone(),
+            model: study.model.clone(),
+            contenders: batch
+                .iter()
+                .map(|number| self.candidates[*number].contender.clone())
+                .collect(),
+            seed: study.seed.wrapping_add(u64::from(first.seeds)),
+            seeds: self.rungs.0[self.rung].seeds - first.seeds,
+        })
+    }
+
+    /// What came of it, in the order of its jobs.
+    pub fn tell(&mut self, tallies: Vec<Tally>) {
+        let batch = self.batch();
+        let Some(first) = batch.first() else {
+            return;
+        };
+        let more = self.rungs.0[self.rung].seeds - self.candidates[*first].seeds;
+        self.runs += tallies.len() as u64;
+        let mut tallies = tallies.into_iter();
+        for number in &batch {
+            let candidate = &mut self.candidates[*number];
+            candidate.tallies.extend(tallies.by_ref().take(more as usize));
+            candidate.seeds += more;
+            candidate.sum_up(&self.task.study, &self.demands);
+        }
+        self.told += batch.len();
+        if self.told >= self.members.len() {
+            self.end_rung();
+        }
+    }
+
+    /// Those that are run next: of one number of seeds, so that one study is all of them.
+    fn batch(&self) -> Vec<usize> {
+        if self.stage == Stage::Over {
+            return Vec::new();
+        }
+        let left = &self.members[self.told..];
+        let seeds = |number: &usize| self.candidates[*number].seeds;
+        let Some(first) = left.first().map(seeds) else {
+            return Vec::new();
+        };
+        let alike = left
+            .iter()
+            .take(BATCH)
+            .take_while(|number| seeds(number) == first);
+        alike.copied().collect()
+    }
+
+    fn end_rung(&mut self) {
+        let rung = self.rungs.0[self.rung];
+        let next = self.rungs.0.get(self.rung + 1).copied();
+        let (given, drawn): (Vec<usize>, Vec<usize>) = self
+            .members
+            .iter()
+            .partition(|number| self.candidates[**number].point.is_none());
+        let count = next.map_or(drawn.len(), |next| next.candidates);
+        let scores: Vec<Score> = drawn
+            .iter()
+            .map(|number| self.candidates[*number].score())
+            .collect();
+        let kept: Vec<usize> = rank::best(&scores, count)
+            .into_iter()
+            .map(|place| drawn[place])
+            .collect();
+        self.rounds.push(Round {
+            candidates: drawn.len(),
+            seeds: rung.seeds,
+            kept: if next.is_some() { kept.len() } else { 0 },
+        });
+        for number in &drawn {
+            if next.is_none() || !kept.contains(number) {
+                self.candidates[*number].tallies = Vec::new();
+            }
+        }
+        if next.is_none() {
+            return self.end_stage();
+        }
+        self.rung += 1;
+        self.members = given;
+        self.members.extend(kept);
+        self.skip_to_who_lacks_seeds();
+    }
+
+    fn end_stage(&mut self) {
+        match self.stage {
+            Stage::Wide => {
+                self.stage = Stage::Near;
+                // What is left of the runs; the given ones have all of theirs.
+                let left = self.task.runs.saturating_sub(self.runs);
+                self.rungs = Rungs::within(left, self.task.study.seeds, 0);
+                self.rung = 0;
+                self.draw_near();
+                if self.members.is_empty() {
+                    self.stage = Stage::Over;
+                }
+            }
+            Stage::Near | Stage::Over => self.stage = Stage::Over,
+        }
+        self.told = 0;
+    }
+
+    /// Those that have run with as many seeds already are not run again.
+    fn skip_to_who_lacks_seeds(&mut self) {
+        let seeds = self.rungs.0[self.rung].seeds;
+        let (done, lacking): (Vec<usize>, Vec<usize>) = self
+            .members
+            .iter()
+            .partition(|number| self.candidates[**number].seeds >= seeds);
+        self.told = done.len();
+        self.members = done;
+        self.members.extend(lacking);
+    }
+
+    /// A constraint that no point of a sample meets decides nothing: the world is as it is.
+    fn set_aside_what_nothing_meets(&mut self) {
+        let mut met = BTreeSet::new();
+        let mut any = false;
+        for point in self.space.spread(SAMPLE, 0) {
+            let Some(candidate) = self.candidate(point) else {
+                continue;
+            };
+            any = true;
+            let broken = unsafe_of(&candidate.precheck);
+            met.extend(
+                Constraint::ALL
+                    .into_iter()
+                    .filter(|constraint| !broken.contains(constraint)),
+            );
+        }
+        if any {
+            self.set_aside = Constraint::ALL
+                .into_iter()
+                .filter(|one| !met.contains(one))
+                .collect();
+        }
+    }
+
+    /// Candidates from all over the grid.
+    fn draw(&mut self) {
+        let wanted = self.rungs.0[0].candidates + self.members.len();
+        for nth in 1..=DRAWS_MAX {
+            for point in self.space.spread(wanted, nth) {
+                if self.members.len() >= wanted {
+                    return;
+                }
+                self.admit(point);
+            }
+        }
+    }
+
+    /// The neighbours of the front, the best one's first.
+    fn draw_near(&mut self) {
+        let wanted = self.rungs.0[0].candidates;
+        let pool = self.pool();
+        let scores: Vec<Score> = pool
+            .iter()
+            .map(|number| self.candidates[*number].score())
+            .collect();
+        let front = rank::front(&scores);
+        let distances = rank::distances(&scores, &front);
+        let mut near: Vec<usize> = front;
+        near.sort_by(|a, b| distances[*a].total_cmp(&distances[*b]).then(a.cmp(b)));
+        let mut queue: Vec<Point> = near
+            .into_iter()
+            .filter_map(|place| self.candidates[pool[place]].point)
+            .collect();
+        self.members = Vec::new();
+        let mut next = 0;
+        // Where the neighbours are few, theirs are next.
+        while self.members.len() < wanted && next < queue.len() {
+            for (_, point) in self.space.neighbours(queue[next]) {
+                if self.members.len() < wanted && self.admit(point) == Admitted::Runs {
+                    queue.push(point);
+                }
+            }
+            next += 1;
+        }
+    }
+
+    /// Takes a point among those that run, unless it is known or closed forms refuse it.
+    fn admit(&mut self, point: Point) -> Admitted {
+        if !self.known.insert(point) {
+            return Admitted::Not;
+        }
+        let Some(candidate) = self.candidate(point) else {
+            return Admitted::Not;
+        };
+        let broken = self.broken(&candidate.precheck);
+        if !broken.is_empty() {
+            for constraint in broken {
+                *self.refused.entry(constraint).or_insert(0) += 1;
+            }
+            return Admitted::Not;
+        }
+        self.members.push(self.candidates.len());
+        self.candidates.push(candidate);
+        Admitted::Runs
+    }
+
+    fn candidate(&self, point: Point) -> Option<Candidate> {
+        let policy = self.space.policy(point)?;
+        let study = &self.task.study;
+        let contender = Contender {
+            name: format!("#{}", self.candidates.len()),
+            policy,
+            fleet: study
+                .contenders
+                .first()
+                .map_or(super::model::Fleet::One, |given| given.fleet),
+        };
+        Some(Candidate::new(&study.model, contender, Some(point)))
+    }
+
+    /// The constraints that this breaks, of those that are not set aside.
+    fn broken(&self, precheck: &Precheck) -> Vec<Constraint> {
+        let mut broken = unsafe_of(precheck);
+        broken.retain(|constraint| !self.set_aside.contains(constraint));
+        broken
+    }
+
+    /// Those that are compared: all that have run with as many seeds as any drawn one has.
+    fn pool(&self) -> Vec<usize> {
+        let drawn = self
+            .candidates
+            .iter()
+            .filter(|candidate| candidate.point.is_some());
+        let most = drawn.map(|candidate| candidate.seeds).max().unwrap_or(0);
+        let most = if most == 0 {
+            self.candidates
+                .iter()
+                .map(|candidate| candidate.seeds)
+                .max()
+                .unwrap_or(0)
+        } else {
+            most
+        };
+        (0..self.candidates.len())
+            .filter(|number| self.candidates[*number].seeds >= most.max(1))
+            .collect()
+    }
+}
+
+/// Whether a point became a candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Admitted {
+    Runs,
+    Not,
+}
+
+impl Candidate {
+    fn new(model: &Model, contender: Contender, point: Option<Point>) -> Self {
+        Self {
+            precheck: precheck(model, &contender),
+            contender,
+            point,
+            tallies: Vec::new(),
+            seeds: 0,
+            summary: Summary::default(),
+            unmet: Vec::new(),
+        }
+    }
+
+    fn sum_up(&mut self, study: &Study, demands: &impl Demands) {
+        let name = &self.contender.name;
+        self.summary = Summary::of(name, &study.model, study.outage_end(), &self.tallies);
+        let all = 0..demands.texts().len();
+        self.unmet = all.filter(|nth| !demands.holds(*nth, &self.summary)).collect();
+    }
+
+    fn score(&self) -> Score {
+        Score::of(&self.summary, self.unmet.len())
+    }
+}
+
+/// What closed forms hold against a policy.
+fn unsafe_of(precheck: &Precheck) -> Vec<Constraint> {
+    let mut broken = Vec::new();
+    match precheck.stability {
+        Stability::Vulnerable | Stability::Metastable => broken.push(Constraint::Headroom),
+        // Of what is overloaded whatever the policy, and of what is not known, no policy is to blame.
+        Stability::Stable | Stability::Overloaded | Stability::Unknown => {}
+    }
+    if precheck.finding(Code::BreakerHarms).is_some() {
+        broken.push(Constraint::BreakerHarm);
+    }
+    broken
+}
+
+/// How long a server takes and messages are on their way, where nobody waits for anybody.
+fn answer(model: &Model) -> Duration {
+    let services = model.servers.iter().map(|server| nanos(server.service.mean()));
+    let longest = services.fold(0.0, f64::max);
+    whole(longest + 2.0 * nanos(model.hop.mean()))
+}
+
+#[cfg(test)]
+mod tests;
