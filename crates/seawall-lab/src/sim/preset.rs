@@ -6,8 +6,11 @@
 //! A preset is data and two functions: [`Preset::parts`] makes its studies, whoever runs their jobs hands the tallies
 //! back in the order of the jobs, and [`Preset::findings`] reads them.
 
+mod collapse;
 mod google_budget;
+mod half_open_herd;
 mod kit;
+mod sharded_breaker;
 
 use super::study::{Claim, Study};
 use super::tally::Tally;
@@ -48,7 +51,12 @@ pub struct Findings {
 }
 
 /// Every preset, in the order that a reader meets them.
-pub const ALL: &[Preset] = &[google_budget::PRESET];
+pub const ALL: &[Preset] = &[
+    google_budget::PRESET,
+    collapse::PRESET,
+    half_open_herd::PRESET,
+    sharded_breaker::PRESET,
+];
 
 /// The preset of this name.
 pub fn named(name: &str) -> Option<&'static Preset> {

@@ -145,7 +145,10 @@ fn both_agendas_and_both_halves_of_a_day_tell_the_same() {
     let model = open(800.0, secs(30), server);
     let contender = contender("default", Policy::preset(Preset::Default));
     let tally = run(&model, &contender, SEED);
-    assert_eq!(tally, World::<Heap<_>>::new(&model, &contender, SEED, Recording::Off).run());
+    assert_eq!(
+        tally,
+        World::<Heap<_>>::new(&model, &contender, SEED, Recording::Off).run()
+    );
     assert_eq!(tally, run(&model, &contender, SEED));
     assert_ne!(tally, run(&model, &contender, SEED + 1));
 }
