@@ -11,6 +11,7 @@ mod google_budget;
 mod half_open_herd;
 mod kit;
 mod sharded_breaker;
+mod three_strategies;
 
 use super::study::{Claim, Study};
 use super::tally::Tally;
@@ -56,6 +57,7 @@ pub const ALL: &[Preset] = &[
     collapse::PRESET,
     half_open_herd::PRESET,
     sharded_breaker::PRESET,
+    three_strategies::PRESET,
 ];
 
 /// The preset of this name.

@@ -91,3 +91,14 @@ fn one_breaker_before_shards_refuses_what_is_well_and_one_before_each_does_not()
     found.claims.retain(|claim| !claim.name.contains(by_chance));
     all_hold(&found, count - 1);
 }
+
+#[test]
+fn failures_decide_what_a_way_of_retrying_is_worth() {
+    // Could break by a wait that is not what the policy says, a pool that gives its connection back in between, an outage
+    // that is met at another time, or a mean that leaves calls out.
+    let findings = run("three-strategies", 12);
+    all_hold(&findings, 6 + 4 + 2 + 6 + 4);
+    let table = findings.table.expect("a grid");
+    assert_eq!(table.as_array().map(Vec::len), Some(6 * 4));
+    assert!(findings.notes[0].contains("cannot come from independent failures"), "{:?}", findings.notes);
+}
