@@ -396,3 +396,6 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
 const fn halves(name: u64) -> (u32, u32) {
     (name as u32, (name >> 32) as u32)
 }
+
+#[cfg(test)]
+mod tests;
