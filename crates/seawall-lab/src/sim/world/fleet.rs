@@ -6,7 +6,7 @@ use crate::sim::model::{Contender, Fleet as Scope, Model, Spread};
 use seawall_core::call::{Candidate, Spec};
 use seawall_core::engine::Engine;
 use seawall_core::facts::Replay;
-use seawall_core::gate::{GateId, GateKey};
+use seawall_core::gate::GateKey;
 use seawall_core::policy::Policy;
 use seawall_core::time::Instant;
 use seawall_core::trace::{Event, Recording};
@@ -17,6 +17,10 @@ use seawall_core::verdict::CallId;
 struct Process {
     engine: Engine,
     seats: Vec<u32>,
+    /// Of its gates, those that refused or probed when it was last looked at.
+    open: u32,
+    /// Whether anything was told to its engine since.
+    is_touched: bool,
 }
 
 /// All processes of one layer.
@@ -28,6 +32,10 @@ pub(super) struct Fleet<'m> {
     route: Vec<Candidate>,
     spread: Spread,
     processes: Vec<Process>,
+    /// Those that are to be looked at again.
+    touched: Vec<u32>,
+    /// Gates of all processes that refuse or probe, but for what was touched.
+    open: u32,
 }
 
 impl<'m> Fleet<'m> {
@@ -59,6 +67,8 @@ impl<'m> Fleet<'m> {
                 route: Vec::new(),
                 spread,
                 processes: Vec::new(),
+                touched: Vec::new(),
+                open: 0,
             };
             for _ in 0..processes {
                 seed += 1;
@@ -85,6 +95,8 @@ impl<'m> Fleet<'m> {
         self.processes.push(Process {
             engine,
             seats: Vec::new(),
+            open: 0,
+            is_touched: false,
         });
     }
 
@@ -100,7 +112,11 @@ impl<'m> Fleet<'m> {
 
     #[inline]
     pub(super) fn engine(&mut self, process: u32) -> &mut Engine {
-        &mut self.processes[process as usize].engine
+        let touched = &mut self.processes[process as usize];
+        if !std::mem::replace(&mut touched.is_touched, true) {
+            self.touched.push(process);
+        }
+        &mut touched.engine
     }
 
     /// The engine of a call, and what the call promises, as of `began`.
@@ -122,7 +138,11 @@ impl<'m> Fleet<'m> {
             nth,
             ..Spec::new(began, route, &self.policy.call, Replay::Idempotent)
         };
-        (&mut self.processes[call.process as usize].engine, spec)
+        let touched = &mut self.processes[call.process as usize];
+        if !std::mem::replace(&mut touched.is_touched, true) {
+            self.touched.push(call.process);
+        }
+        (&mut touched.engine, spec)
     }
 
     /// The engine has given this call a seat.
@@ -138,7 +158,7 @@ impl<'m> Fleet<'m> {
     /// A call of this process that something made ready, or whose time has come.
     #[inline]
     pub(super) fn woken(&mut self, process: u32, now: Instant) -> Option<u32> {
-        let Process { engine, seats } = &mut self.processes[process as usize];
+        let Process { engine, seats, .. } = &mut self.processes[process as usize];
         if engine.next_wake().is_none_or(|at| at > now) {
             return None;
         }
@@ -160,17 +180,20 @@ impl<'m> Fleet<'m> {
         processes.map(|process| process.engine.drain().collect())
     }
 
-    /// How many gates refuse or probe.
+    /// How many gates refuse or probe. A breaker leaves its closed state and comes back to it when it is told something,
+    /// and not by time alone: only engines that were told something since are asked.
     pub(super) fn open_gates(&mut self, now: Instant) -> u32 {
-        let gates: Vec<GateId> = self.route.iter().map(|candidate| candidate.gate).collect();
-        let mut open = 0;
-        for process in &self.processes {
-            for gate in &gates {
-                let breaker = process.engine.state(now, *gate).and_then(|state| state.breaker);
-                let admits = breaker.is_none_or(|view| view.state == "closed");
-                open += u32::from(!admits);
-            }
+        for process in self.touched.drain(..) {
+            let process = &mut self.processes[process as usize];
+            let is_open = |candidate: &&Candidate| {
+                let state = process.engine.state(now, candidate.gate);
+                let breaker = state.and_then(|state| state.breaker);
+                breaker.is_some_and(|view| view.state != "closed")
+            };
+            let open = u32::try_from(self.route.iter().filter(is_open).count()).expect("few gates");
+            self.open = self.open - process.open + open;
+            (process.open, process.is_touched) = (open, false);
         }
-        open
+        self.open
     }
 }
