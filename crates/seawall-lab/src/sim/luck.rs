@@ -244,10 +244,14 @@ pub(crate) const fn nanos(length: Duration) -> f64 {
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
     reason = "saturates at both ends, which is meant"
 )]
 pub(crate) fn whole(nanos: f64) -> Duration {
-    Duration::from_nanos(libm::round(nanos) as u64)
+    // Rounds half away from zero, as `round` does: what is cut off is exact.
+    let floor = nanos as u64;
+    let rest = nanos - floor as f64;
+    Duration::from_nanos(floor.saturating_add(u64::from(rest >= 0.5)))
 }
 
 #[cfg(test)]
