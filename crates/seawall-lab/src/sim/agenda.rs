@@ -10,7 +10,7 @@
 
 use seawall_core::time::Instant;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// A queue of events by time, first come, first served among those of one time.
 pub trait Agenda<E> {
@@ -29,28 +29,56 @@ pub trait Agenda<E> {
     }
 }
 
-/// One bucket for equal times and one for each bit of a time.
-const BUCKETS: usize = 65;
+/// One bucket for each bit of a time.
+const BUCKETS: usize = 64;
+
+/// Events in a chunk: few enough that what is empty of the last chunk of each bucket is little.
+const CHUNK: usize = 256;
 
 /// The agenda of every run.
+///
+/// A bucket is a list of chunks, and a chunk that was emptied is the next one of whichever bucket needs one: a million
+/// events that move from bucket to bucket take the room of a million, and not that of the largest that each has been.
 #[derive(Debug)]
 pub struct Radix<E> {
     last: u64,
-    buckets: [Vec<(u64, E)>; BUCKETS],
-    /// Of the buckets 1 to 64: which hold something.
+    /// Those of the time that was given last.
+    ripe: VecDeque<E>,
+    buckets: [Bucket<E>; BUCKETS],
+    /// By bit: whether its bucket holds something.
     filled: u64,
-    /// How many of bucket 0 were given.
-    given: usize,
+    /// Chunks that hold nothing, each with room for all of a chunk.
+    spare: Vec<Vec<(u64, E)>>,
     len: usize,
+}
+
+/// Events whose times differ from the last one given in the same highest bit, in the order in which they came.
+#[derive(Debug)]
+struct Bucket<E> {
+    /// The earliest of their times.
+    least: u64,
+    /// The chunk that is being filled.
+    tail: Vec<(u64, E)>,
+    /// Those before it, all full.
+    full: Vec<Vec<(u64, E)>>,
+}
+
+impl<E> Bucket<E> {
+    const EMPTY: Self = Self {
+        least: u64::MAX,
+        tail: Vec::new(),
+        full: Vec::new(),
+    };
 }
 
 impl<E> Default for Radix<E> {
     fn default() -> Self {
         Self {
             last: 0,
-            buckets: [const { Vec::new() }; BUCKETS],
+            ripe: VecDeque::new(),
+            buckets: [Bucket::EMPTY; BUCKETS],
             filled: 0,
-            given: 0,
+            spare: Vec::new(),
             len: 0,
         }
     }
@@ -59,35 +87,46 @@ impl<E> Default for Radix<E> {
 impl<E: Copy> Radix<E> {
     #[inline]
     fn place(&mut self, at: u64, event: E) {
-        let bucket = (u64::BITS - (at ^ self.last).leading_zeros()) as usize;
-        if bucket > 0 {
-            self.filled |= 1 << (bucket - 1);
+        let Some(bit) = (at ^ self.last).checked_ilog2() else {
+            return self.ripe.push_back(event);
+        };
+        self.filled |= 1 << bit;
+        let bucket = &mut self.buckets[bit as usize];
+        bucket.least = bucket.least.min(at);
+        if bucket.tail.len() == CHUNK {
+            // A chunk grows from nothing: few runs ever fill one.
+            let fresh = self.spare.pop().unwrap_or_default();
+            bucket.full.push(std::mem::replace(&mut bucket.tail, fresh));
         }
-        self.buckets[bucket].push((at, event));
+        bucket.tail.push((at, event));
     }
 
-    /// Moves the bucket of the earliest events nearer; `false` where nothing is left.
+    /// Moves the bucket of the earliest events nearer, where there is one.
     #[cold]
-    fn turn(&mut self) -> bool {
-        self.buckets[0].clear();
-        self.given = 0;
+    fn turn(&mut self) -> Option<()> {
         if self.filled == 0 {
-            return false;
+            return None;
         }
-        let bucket = self.filled.trailing_zeros() as usize + 1;
+        let bit = self.filled.trailing_zeros() as usize;
         self.filled &= self.filled - 1;
-        let mut moved = std::mem::take(&mut self.buckets[bucket]);
-        self.last = moved
-            .iter()
-            .map(|(at, _)| *at)
-            .min()
-            .expect("a bucket that is filled holds an event");
-        for (at, event) in moved.drain(..) {
+        let bucket = &mut self.buckets[bit];
+        self.last = std::mem::replace(&mut bucket.least, u64::MAX);
+        let full = std::mem::take(&mut bucket.full);
+        let mut tail = std::mem::take(&mut bucket.tail);
+        for mut chunk in full {
+            self.place_all(&mut chunk);
+            self.spare.push(chunk);
+        }
+        self.place_all(&mut tail);
+        // Nothing came back to it: what it held is nearer to the new time in this very bit.
+        self.buckets[bit].tail = tail;
+        Some(())
+    }
+
+    fn place_all(&mut self, chunk: &mut Vec<(u64, E)>) {
+        for (at, event) in chunk.drain(..) {
             self.place(at, event);
         }
-        // Nothing came back to it: what it held is nearer to the new time in this very bit.
-        self.buckets[bucket] = moved;
-        true
     }
 }
 
@@ -100,13 +139,12 @@ impl<E: Copy> Agenda<E> for Radix<E> {
 
     #[inline]
     fn pop(&mut self) -> Option<(Instant, E)> {
-        if self.given == self.buckets[0].len() && !self.turn() {
-            return None;
+        if self.ripe.is_empty() {
+            self.turn()?;
         }
-        let (at, event) = self.buckets[0][self.given];
-        self.given += 1;
+        let event = self.ripe.pop_front().expect("the earliest is ripe after a turn");
         self.len -= 1;
-        Some((Instant::from_nanos(at), event))
+        Some((Instant::from_nanos(self.last), event))
     }
 
     fn len(&self) -> usize {

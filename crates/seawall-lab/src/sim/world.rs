@@ -33,23 +33,46 @@ pub(super) enum Event {
     /// A client of a closed load calls.
     Calls { client: u32 },
     /// An attempt reaches what its layer calls.
-    Reaches { attempt: u32, life: u32 },
+    Reaches { attempt: u32, life: Life },
     /// A server has finished a job.
     Served { server: u16, job: u32 },
     /// The write of an optimistic attempt reaches its server.
     Writes { server: u16, job: u32 },
     /// What an attempt came to reaches its caller.
-    Lands { attempt: u32, life: u32 },
+    Lands { attempt: u32, life: Life },
     /// An attempt's limit passes.
-    LimitPasses { attempt: u32, life: u32 },
+    LimitPasses { attempt: u32, life: Life },
     /// The limit of the longest first attempts of a layer passes.
     PatienceEnds { layer: u8 },
     /// A call was told to ask at this time, unless it was told another since.
-    Asks { call: u32, told: u32 },
+    Asks { call: u32, told: Life },
     /// A server's stall is over.
     Resumes { server: u16 },
     /// A bin begins: how the gates stand is written down.
     Looks,
+}
+
+/// Which of those that have had a place, one after the other, is meant. In 24 bits, so that an event takes eight bytes
+/// and its time as many; a place that has had so many is given to nobody any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Life([u8; 3]);
+
+impl Life {
+    /// The first number that is none's.
+    const END: u32 = 1 << 24;
+
+    #[inline]
+    fn of(number: u32) -> Self {
+        let [low, middle, high, over] = number.to_le_bytes();
+        assert!(over == 0, "a place is given up before its lives run out");
+        Self([low, middle, high])
+    }
+
+    #[inline]
+    const fn number(self) -> u32 {
+        let [low, middle, high] = self.0;
+        u32::from_le_bytes([low, middle, high, 0])
+    }
 }
 
 /// A run of one contender in a model.
@@ -124,12 +147,14 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
     /// Runs to the end: no call begins after the horizon, and those that are there go on to theirs.
     pub(super) fn run(mut self) -> Tally {
         while self.step() {}
+        self.tally.sum_up();
         self.tally
     }
 
     /// The same, and what the engines wrote down, process by process.
     pub(super) fn run_traced(mut self) -> (Tally, Vec<Vec<trace::Event>>) {
         while self.step() {}
+        self.tally.sum_up();
         let fleets = self.layers.iter_mut().map(|layer| &mut layer.fleet);
         (self.tally, fleets.flat_map(Fleet::drain).collect())
     }
@@ -140,23 +165,29 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
         let Some((at, event)) = self.agenda.pop() else {
             return false;
         };
-        self.tally.events += 1;
         self.now = at;
         match event {
             Event::Due => self.due(),
             Event::Calls { client } => self.call_again(client),
-            Event::Reaches { attempt, life } => self.reaches(attempt, life),
+            Event::Reaches { attempt, life } => {
+                // Its caller may have left on the way; the message arrives all the same.
+                if self.attempts.is_out(attempt, life.number()) {
+                    self.tally.events += 1;
+                    self.reaches(attempt, life.number());
+                }
+            }
             Event::Served { server, job } => self.served(server, job),
             Event::Writes { server, job } => self.writes(server, job),
-            Event::Lands { attempt, life } => self.lands(attempt, life),
+            Event::Lands { attempt, life } => self.lands(attempt, life.number()),
             Event::LimitPasses { attempt, life } => {
-                if self.attempts.is_out(attempt, life) {
+                if self.attempts.is_out(attempt, life.number()) {
                     self.limit_passes(attempt);
                 }
             }
             Event::PatienceEnds { layer } => self.patience_ends(layer),
             Event::Asks { call, told } => {
-                if self.calls.is_told(call, told) {
+                if self.calls.is_told(call, told.number()) {
+                    self.tally.events += 1;
                     self.ask(call);
                 }
             }
@@ -196,6 +227,7 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
 
     /// The load's next call is due.
     fn due(&mut self) {
+        self.tally.events += 1;
         let arrival = self.source.take();
         self.plan_next();
         self.tally.bin(self.now).due += 1;
@@ -210,6 +242,7 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
 
     fn call_again(&mut self, client: u32) {
         if let Some(nth) = self.source.again(client, self.now) {
+            self.tally.events += 1;
             self.tally.bin(self.now).due += 1;
             self.begin_for(client, nth, self.now, (0, 0));
         }
@@ -244,7 +277,6 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
 
     /// An attempt has reached what its layer calls: a server, or the next layer.
     fn reaches(&mut self, attempt: u32, life: u32) {
-        // Its caller may have left on the way; the message arrives all the same.
         let Some(out) = self.attempts.get(attempt, life).copied() else {
             return;
         };
@@ -291,6 +323,7 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
             self.agenda.push(later, Event::Served { server, job });
             return;
         }
+        self.tally.events += 1;
         let done = desk.finish(job);
         let (attempt, life) = halves(done.job.attempt);
         self.tally.worked = self.tally.worked.plus(done.worked);
@@ -320,6 +353,7 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
     }
 
     fn writes(&mut self, server: u16, job: u32) {
+        self.tally.events += 1;
         let done = self.desks[usize::from(server)].write(job);
         let (attempt, life) = halves(done.job.attempt);
         if let Some(out) = self.attempts.get(attempt, life).copied() {
@@ -335,6 +369,7 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
         if let Some(out) = self.attempts.get_mut(attempt, life) {
             out.fate = fate;
             let at = self.now.after(self.hop(attempt));
+            let life = Life::of(life);
             self.agenda.push(at, Event::Lands { attempt, life });
         }
     }

@@ -45,3 +45,33 @@ fn events_of_one_time_keep_their_order_over_every_move_of_a_bucket() {
         .collect();
     assert_eq!(rest, ['a', 'b', 'c']);
 }
+
+#[test]
+fn what_came_together_goes_together_however_many_there_are() {
+    // Could break where a bucket has more than one chunk: its chunks are moved out of order, or one is forgotten.
+    let (mut radix, mut heap) = (Radix::default(), Heap::default());
+    for number in 0..5_000_u64 {
+        let at = Instant::from_nanos(1_000 + number % 7);
+        radix.push(at, number);
+        heap.push(at, number);
+    }
+    for _ in 0..5_000 {
+        let given = radix.pop();
+        assert_eq!(given, heap.pop());
+        let (at, number) = given.expect("as many as were put in");
+        if number % 3 == 0 {
+            // Over the bits of a whole second, so that full chunks move more than once.
+            let later = Instant::from_nanos(at.as_nanos() + (number * 1_000_003) % 1_000_000_000);
+            radix.push(later, number);
+            heap.push(later, number);
+        }
+    }
+    while let Some(given) = heap.pop() {
+        assert_eq!(radix.pop(), Some(given));
+    }
+    assert!(radix.is_empty());
+    assert!(
+        size_of::<(u64, super::super::world::Event)>() <= 16,
+        "an event and its time"
+    );
+}

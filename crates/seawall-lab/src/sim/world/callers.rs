@@ -1,6 +1,6 @@
 //! Calls and their attempts, driven as the live loops drive them.
 
-use super::{Agenda, Event, Fate, World};
+use super::{Agenda, Event, Fate, Life, World};
 use crate::sim::luck::Draws;
 use crate::sim::model::Told;
 use seawall_core::engine::{Engine, Opened, Opening, Settled};
@@ -71,7 +71,7 @@ impl Call {
 struct Place {
     call: Call,
     handle: Handle,
-    /// How often it was told when to ask; never begins anew, so that what was told a call that was here before is stale.
+    /// How often it was told what to do; never begins anew, so that what was told a call that was here before is stale.
     told: u32,
 }
 
@@ -94,6 +94,16 @@ impl Calls {
             told: 0,
         });
         u32::try_from(self.places.len() - 1).expect("calls are counted in 32 bits")
+    }
+
+    /// A call is over, and its place free.
+    fn remove(&mut self, number: u32) {
+        let place = &mut self.places[number as usize];
+        place.told += 1;
+        // The rest is more than any one call is told.
+        if place.told < Life::END / 2 {
+            self.free.push(number);
+        }
     }
 
     fn place(&mut self, number: u32) -> &mut Place {
@@ -158,7 +168,7 @@ impl Attempts {
         if let Some(number) = self.free.pop() {
             let berth = &mut self.berths[number as usize];
             (berth.attempt, berth.permit, berth.hops) = (attempt, permit, hops);
-            berth.life = berth.life.wrapping_add(1);
+            berth.life += 1;
             return number;
         }
         self.berths.push(Berth {
@@ -175,8 +185,10 @@ impl Attempts {
 
     fn remove(&mut self, number: u32) -> (Attempt, Option<Permit>) {
         let berth = &mut self.berths[number as usize];
-        berth.life = berth.life.wrapping_add(1);
-        self.free.push(number);
+        berth.life += 1;
+        if berth.life < Life::END {
+            self.free.push(number);
+        }
         (berth.attempt, berth.permit.take())
     }
 
@@ -246,8 +258,8 @@ impl<A: Agenda<Event> + Default> World<'_, A> {
         } = verdict;
         loop {
             let place = self.calls.place(number);
-            place.told = place.told.wrapping_add(1);
-            let told = place.told;
+            place.told += 1;
+            let told = Life::of(place.told);
             match action {
                 Action::Send(permit) => {
                     let (call, limits) = (permit.call(), *permit.limits());
@@ -325,6 +337,7 @@ impl<A: Agenda<Event> + Default> World<'_, A> {
         if hop.is_zero() {
             self.reaches(attempt, life);
         } else {
+            let life = Life::of(life);
             self.agenda
                 .push(self.now.after(hop), Event::Reaches { attempt, life });
         }
@@ -363,12 +376,14 @@ impl<A: Agenda<Event> + Default> World<'_, A> {
     pub(super) fn lands(&mut self, attempt: u32, life: u32) {
         if let Some(out) = self.attempts.get(attempt, life) {
             let report = report_of(out.fate);
+            self.tally.events += 1;
             self.land(attempt, report);
         }
     }
 
     /// An attempt's limit has passed.
     pub(super) fn limit_passes(&mut self, attempt: u32) {
+        self.tally.events += 1;
         self.land(
             attempt,
             Report::of(Outcome::Failed {
@@ -439,9 +454,7 @@ impl<A: Agenda<Event> + Default> World<'_, A> {
     /// A call is over, and the engine knows it no more.
     fn over(&mut self, number: u32, reason: Reason) {
         let call = self.calls[number];
-        let place = self.calls.place(number);
-        place.told = place.told.wrapping_add(1);
-        self.calls.free.push(number);
+        self.calls.remove(number);
         let answered = reason == Reason::Succeeded;
         let (above, life) = call.made_for;
         if above != NONE {
@@ -454,6 +467,7 @@ impl<A: Agenda<Event> + Default> World<'_, A> {
             if let Some(out) = self.attempts.get_mut(above, life) {
                 out.fate = fate;
                 let at = self.now.after(self.hop(above));
+                let life = Life::of(life);
                 self.agenda.push(at, Event::Lands { attempt: above, life });
             }
             return;

@@ -5,7 +5,7 @@
 //! attempts under one policy all have the same limit, so they stand in one line in the order of their ends, and only
 //! the line's first is on the agenda. An attempt with another limit has an event of its own.
 
-use super::{Agenda, Event, World};
+use super::{Agenda, Event, Life, World};
 use seawall_core::time::{Duration, Instant};
 
 /// No attempt.
@@ -39,6 +39,7 @@ impl<A: Agenda<Event> + Default> World<'_, A> {
         let limit = *line.limit.get_or_insert(lasts);
         if limit != lasts {
             let at = self.now.after(lasts);
+            let life = Life::of(life);
             self.agenda.push(at, Event::LimitPasses { attempt, life });
             return;
         }

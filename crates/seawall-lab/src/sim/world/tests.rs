@@ -72,7 +72,14 @@ fn told(tally: &Tally) -> String {
     );
     let mut folded = 0_u64;
     for bin in &tally.bins {
-        for count in [bin.due, bin.answered, bin.failed, bin.arrivals, bin.extras, bin.open_gates] {
+        for count in [
+            bin.due,
+            bin.answered,
+            bin.failed,
+            bin.arrivals,
+            bin.extras,
+            bin.open_gates,
+        ] {
             folded = folded.wrapping_mul(0x0100_0000_01b3) ^ u64::from(count);
         }
     }
@@ -80,7 +87,8 @@ fn told(tally: &Tally) -> String {
     let means = [&tally.latency, &tally.latency_answered, &tally.latency_retried]
         .map(|latency| latency.mean().map_or(0, Duration::as_nanos));
     writeln!(out, "{counts:?}").unwrap();
-    writeln!(out, "{means:?} {} {}", tally.worked, tally.orphaned).unwrap();
+    let work = [tally.worked, tally.orphaned].map(Duration::as_nanos);
+    writeln!(out, "{means:?} {work:?}").unwrap();
     writeln!(out, "{} bins {folded:016x}, {open} open", tally.bins.len()).unwrap();
     writeln!(out, "{:?}", tally.reasons).unwrap();
     write!(out, "{}", tally.ended_at).unwrap();
@@ -104,12 +112,17 @@ fn an_open_load_through_an_outage_counts_what_it_did() {
         vec![workers(12, vec![outage(Trouble::FailFast, 1.0)])],
     );
     let policy = policy(|builder| builder.first_byte(millis(800)));
-    check(&model, policy, Fleet::PerProcess { clients: 10 }, expect![[r#"
+    check(
+        &model,
+        policy,
+        Fleet::PerProcess { clients: 10 },
+        expect![[r#"
         (8433, 6044, 282, 6691, 299, 0)
         [190734951, 231880682, 1339753958] 2m12s 8.085024344s
         201 bins 8530511f704ad6eb, 249 open
         {"backing-off": 440, "breaker-open": 2182, "budget-empty": 207, "succeeded": 6044}
-        20.034988485s"#]]);
+        20.034988485s"#]],
+    );
 }
 
 #[test]
@@ -123,12 +136,17 @@ fn a_closed_load_behind_a_server_that_hangs_counts_what_it_did() {
     };
     let model = model(load, vec![workers(20, vec![outage(Trouble::Hang, 1.0)])]);
     let policy = policy(|builder| builder.first_byte(millis(500)).deadline(millis(3_000)));
-    check(&model, policy, Fleet::PerClient, expect![[r#"
+    check(
+        &model,
+        policy,
+        Fleet::PerClient,
+        expect![[r#"
         (9833, 6422, 203, 7415, 633, 0)
         [87131455, 20438898, 2973152709] 2m44s 19.892051239s
         201 bins cd3ce216bd9e3b1a, 10274 open
         {"backing-off": 793, "breaker-open": 3211, "deadline-passed": 176, "deadline-too-near": 24, "succeeded": 6422}
-        20.037754641s"#]]);
+        20.037754641s"#]],
+    );
 }
 
 #[test]
@@ -148,12 +166,17 @@ fn hedges_over_two_servers_count_what_they_did() {
         longest: millis(3),
     };
     let policy = policy(|builder| builder.hedge_after(millis(120)));
-    check(&model, policy, Fleet::One, expect![[r#"
+    check(
+        &model,
+        policy,
+        Fleet::One,
+        expect![[r#"
         (6421, 6421, 538, 6958, 537, 0)
         [2434533103, 2434533103, 2378146199] 14m46s 3m58s
         257 bins 62f4d562e2bfafec, 0 open
         {"succeeded": 6421}
-        25.615860685s"#]]);
+        25.615860685s"#]],
+    );
 }
 
 #[test]
@@ -177,10 +200,15 @@ fn layers_and_a_pool_count_what_they_did() {
         processes: 3,
         told: Told::Attempts,
     }];
-    check(&model, policy(|builder| builder), Fleet::One, expect![[r#"
+    check(
+        &model,
+        policy(|builder| builder),
+        Fleet::One,
+        expect![[r#"
         (5791, 4355, 0, 11239, 505, 927)
         [50308221, 53911075, 0] 1m55s 0s
         205 bins 175a9c2316d3c7a6, 0 open
         {"succeeded": 4355, "told-not-to": 1436}
-        20.478431886s"#]]);
+        20.478431886s"#]],
+    );
 }
