@@ -38,6 +38,16 @@ pub struct WaitPlan {
     longest: Duration,
 }
 
+/// What was drawn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Drawn {
+    /// How long to wait.
+    pub(crate) wait: Duration,
+    /// The same before it was rounded and spread. What the next draw trebles is this: with a base of a few milliseconds,
+    /// the rounding of each wait would grow by half with every retry.
+    pub(crate) follows: Duration,
+}
+
 impl WaitPlan {
     /// Plans the wait after `retries_made` retries, the last of which waited `previous`, where the server said
     /// `hint` and `left` remains before the deadline.
@@ -109,14 +119,22 @@ impl WaitPlan {
 
     /// Draws the wait: our own guess or the hint, whichever is longer, in whole milliseconds, and a hint's spread.
     pub fn draw(&self, rng: &mut Rng) -> Duration {
+        self.drawn(rng).wait
+    }
+
+    /// Draws the wait, and says what the next decorrelated draw follows.
+    pub(crate) fn drawn(&self, rng: &mut Rng) -> Drawn {
         let guess = self
             .policy
             .draw(rng, self.retries_made, self.previous, self.room)
             .expect("the shortest draw was checked to fit when the plan was made");
-        let wait = guess.max(self.floor).up_to_millis().min(self.room);
+        let follows = guess.max(self.floor);
+        let wait = follows.up_to_millis().min(self.room);
         let spread = self.spread.min(self.room.minus(wait));
-        wait.plus(rng.length_between(Duration::ZERO, spread))
-            .min(self.room)
+        let wait = wait
+            .plus(rng.length_between(Duration::ZERO, spread))
+            .min(self.room);
+        Drawn { wait, follows }
     }
 
     /// Why a call waits `wait` by this plan.

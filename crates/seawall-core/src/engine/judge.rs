@@ -10,7 +10,7 @@ use crate::reason::Reason;
 use crate::time::{Duration, Instant};
 use crate::trace::{Held, What};
 use crate::verdict::{Action, Verdict};
-use crate::wait::WaitPlan;
+use crate::wait::{Drawn, WaitPlan};
 
 impl Engine {
     /// Judges what the call met by rule N1 and says what follows.
@@ -103,7 +103,7 @@ impl Engine {
             Err(reason @ Reason::ServerAskedTooLong { .. }) => return self.leave(now, slot, reason),
             Err(reason) => return self.too_near(now, slot, reason),
         };
-        let wait = plan.draw(&mut call.rng);
+        let Drawn { wait, follows } = plan.drawn(&mut call.rng);
         let until = now.after(wait);
         let patience = call.policy.patience;
         // Wherever the call goes meanwhile, here it is not seen before its wait is over.
@@ -122,7 +122,7 @@ impl Engine {
             }
         }
         let call = &mut self.calls[slot as usize];
-        call.previous_delay = wait;
+        call.previous_delay = follows;
         let at = call.at;
         let took = if Call::is_charged(&met) {
             match self.charge(now, slot, at) {

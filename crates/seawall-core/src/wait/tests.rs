@@ -55,6 +55,32 @@ fn a_long_word_of_the_server_is_cut_only_where_the_user_says_so() {
     ));
 }
 
+#[test]
+fn what_a_wait_is_rounded_up_by_is_not_trebled_with_it() {
+    // Could break if the wait itself were followed: with a base of 5 ms the mean of the fourth wait would be a tenth too
+    // long, and each later one as well.
+    let policy = Policy::builder()
+        .backoff_base(ms(5))
+        .jitter(Jitter::Decorrelated)
+        .build()
+        .unwrap()
+        .call;
+    let mut sum = Duration::ZERO;
+    for stream in 0..20_000 {
+        let (mut rng, mut previous) = (Rng::new(1, stream), Duration::ZERO);
+        for retries_made in 0..4 {
+            let plan = WaitPlan::new(&policy, retries_made, previous, None, Duration::from_secs(60)).unwrap();
+            let drawn = plan.drawn(&mut rng);
+            assert_eq!(drawn.wait, drawn.follows.up_to_millis());
+            previous = drawn.follows;
+        }
+        sum = sum.plus(previous);
+    }
+    // From a base b each draw has the mean b/2 + 3/2 of the one before: 10, 17.5, 28.75, 45.625 ms.
+    let mean = sum.over(20_000).as_nanos();
+    assert!((44_700_000..46_500_000).contains(&mean), "{mean} ns");
+}
+
 proptest! {
     #[test]
     fn no_wait_is_before_the_hint_above_the_cap_or_past_the_deadline(
