@@ -71,6 +71,13 @@ impl Luck {
     }
 }
 
+/// What the call that an attempt becomes in the next layer is named by: different for every attempt, however deep.
+#[inline]
+pub(super) const fn name_of_attempt(nth: u64, attempt: u32) -> u64 {
+    // Names are shifted once more for the attempts of that call.
+    mix(nth.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ attempt as u64) >> 16
+}
+
 /// A short sequence of draws.
 #[derive(Clone, Debug)]
 pub struct Draws {

@@ -6,10 +6,15 @@
 //! A preset is data and two functions: [`Preset::parts`] makes its studies, whoever runs their jobs hands the tallies
 //! back in the order of the jobs, and [`Preset::findings`] reads them.
 
+mod aws_contention;
 mod collapse;
 mod google_budget;
 mod half_open_herd;
+mod herd;
 mod kit;
+mod layers;
+mod metastable;
+mod retry_storm;
 mod sharded_breaker;
 mod three_strategies;
 
@@ -53,7 +58,12 @@ pub struct Findings {
 
 /// Every preset, in the order that a reader meets them.
 pub const ALL: &[Preset] = &[
+    aws_contention::PRESET,
     google_budget::PRESET,
+    retry_storm::PRESET,
+    herd::PRESET,
+    layers::PRESET,
+    metastable::PRESET,
     collapse::PRESET,
     half_open_herd::PRESET,
     sharded_breaker::PRESET,

@@ -83,12 +83,7 @@ impl Summary {
             .iter()
             .filter(|tally| has_collapsed(tally, horizon))
             .count() as u64;
-        let recoveries: Vec<Option<f64>> = outage_end.map_or_else(Vec::new, |end| {
-            tallies
-                .iter()
-                .map(|tally| recovery(tally, end, horizon))
-                .collect()
-        });
+        let recoveries = outage_end.map_or_else(Vec::new, |end| recoveries(tallies, end, horizon));
         let ci = trust::intervals(tallies, collapsed, &recoveries);
         Self {
             name: name.to_owned(),
@@ -137,8 +132,21 @@ pub fn recovery(tally: &Tally, outage_end: Instant, horizon: Instant) -> Option<
     Some(millis(at.since(outage_end)) / 1_000.0)
 }
 
+/// The same of each seed.
+fn recoveries(tallies: &[Tally], outage_end: Instant, horizon: Instant) -> Vec<Option<f64>> {
+    tallies
+        .iter()
+        .map(|tally| recovery(tally, outage_end, horizon))
+        .collect()
+}
+
+/// The median of that over seeds; `None`: in most of them never.
+pub(super) fn median_recovery(tallies: &[Tally], outage_end: Instant, horizon: Instant) -> Option<f64> {
+    median_with_never(recoveries(tallies, outage_end, horizon))
+}
+
 /// The most arrivals within so many bins in a row, a bin's beginning being the beginning of each.
-fn peak(tally: &Tally, bins: usize) -> f64 {
+pub(super) fn peak(tally: &Tally, bins: usize) -> f64 {
     let windows = tally.bins.chunks(bins);
     let most = windows
         .map(|bins| bins.iter().map(|bin| u64::from(bin.arrivals)).sum::<u64>())

@@ -3,7 +3,8 @@
 //! What can go wrong: two reports agree on a name and not on what it counts, and most disagreements between published
 //! figures are of that kind. So each count is defined here, once:
 //!
-//! - an *arrival* is an attempt that reached a server; one that met a refused connection did not;
+//! - an *arrival* is an attempt that reached a server; one that met a refused connection did not, nor one that reached
+//!   a layer between;
 //! - a call *succeeds* when it is answered before its own deadline;
 //! - a latency counts from when the call was due, not from when it was sent, and is kept of failed calls too;
 //! - *orphaned* work is time that a server spent on attempts whose caller had stopped waiting.
@@ -31,10 +32,12 @@ pub struct Tally {
     pub retried: u64,
     /// Arrivals for those calls, those of hedges and retries included.
     pub arrivals: u64,
-    /// Arrivals that were no call's first attempt.
+    /// Arrivals that some retry or hedge brought, of a client or of a layer.
     pub extras: u64,
     /// Attempts that never reached a server.
     pub unreached: u64,
+    /// Attempts for those calls that reached what each layer calls, the clients' first; the last are the arrivals.
+    pub by_layer: Vec<u64>,
     /// Latencies of all calls.
     pub latency: Histogram,
     /// Latencies of those that were answered.
@@ -103,7 +106,7 @@ pub struct Bin {
     pub failed: u32,
     /// Attempts that reached a server.
     pub arrivals: u32,
-    /// Of them, those that were no call's first.
+    /// Of them, those that some retry or hedge brought.
     pub extras: u32,
     /// Gates whose breaker was not closed when the bin began.
     pub open_gates: u32,
@@ -136,8 +139,17 @@ impl Tally {
         *self.told.of(reason.code()) += 1;
     }
 
-    /// The run is over: what was counted in passing gets its place.
+    /// The run is over: what was counted in passing gets its place, and room that nothing was counted in is given back, as
+    /// a study keeps the tallies of tens of thousands of runs.
     pub(super) fn sum_up(&mut self) {
+        self.bins.shrink_to_fit();
+        for histogram in [
+            &mut self.latency,
+            &mut self.latency_answered,
+            &mut self.latency_retried,
+        ] {
+            histogram.counts.shrink_to_fit();
+        }
         for (code, count) in std::mem::take(&mut self.told).0 {
             *self.reasons.entry(code).or_insert(0) += count;
         }
@@ -166,6 +178,8 @@ const FINE_BITS: u32 = 6;
 /// How often each length was seen, in buckets that grow with it: 1.6 % wide at the most.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
+    /// The bucket that `counts` begins with: a study may keep tens of thousands of these, each with a few lengths.
+    first: usize,
     counts: Vec<u64>,
     count: u64,
     sum_nanos: u128,
@@ -176,11 +190,7 @@ impl Histogram {
     /// One more of this length.
     #[inline]
     pub fn add(&mut self, length: Duration) {
-        let bucket = bucket_of(length);
-        if bucket >= self.counts.len() {
-            self.counts.resize(bucket + 1, 0);
-        }
-        self.counts[bucket] += 1;
+        *self.bucket_mut(bucket_of(length)) += 1;
         self.count += 1;
         self.sum_nanos += u128::from(length.as_nanos());
         self.max = self.max.max(length);
@@ -188,11 +198,10 @@ impl Histogram {
 
     /// All of another.
     pub fn merge(&mut self, other: &Self) {
-        if self.counts.len() < other.counts.len() {
-            self.counts.resize(other.counts.len(), 0);
-        }
-        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
-            *mine += theirs;
+        for (bucket, count) in (other.first..).zip(&other.counts) {
+            if *count > 0 {
+                *self.bucket_mut(bucket) += count;
+            }
         }
         self.count += other.count;
         self.sum_nanos += other.sum_nanos;
@@ -224,7 +233,7 @@ impl Histogram {
         }
         let rank = (self.count * u64::from(per_mille)).div_ceil(1_000).max(1);
         let mut seen = 0;
-        for (bucket, count) in self.counts.iter().enumerate() {
+        for (bucket, count) in (self.first..).zip(&self.counts) {
             seen += count;
             if seen >= rank {
                 return Some(upper_edge(bucket).min(self.max));
@@ -235,9 +244,27 @@ impl Histogram {
 
     /// Every bucket that is not empty: its upper edge, and how many are in it.
     pub fn buckets(&self) -> impl Iterator<Item = (Duration, u64)> + '_ {
-        let all = self.counts.iter().enumerate();
+        let all = (self.first..).zip(&self.counts);
         all.filter(|(_, count)| **count > 0)
             .map(|(bucket, count)| (upper_edge(bucket), *count))
+    }
+
+    /// The count of a bucket, made where there is none yet.
+    #[inline]
+    fn bucket_mut(&mut self, bucket: usize) -> &mut u64 {
+        if self.counts.is_empty() {
+            self.first = bucket;
+        }
+        if bucket < self.first {
+            let missing = self.first - bucket;
+            self.counts.splice(..0, std::iter::repeat_n(0, missing));
+            self.first = bucket;
+        }
+        let place = bucket - self.first;
+        if place >= self.counts.len() {
+            self.counts.resize(place + 1, 0);
+        }
+        &mut self.counts[place]
     }
 }
 

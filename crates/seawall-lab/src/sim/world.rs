@@ -137,7 +137,10 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
             calls: Calls::default(),
             attempts: Attempts::default(),
             desks,
-            tally: Tally::default(),
+            tally: Tally {
+                by_layer: vec![0; model.layers.len() + 1],
+                ..Tally::default()
+            },
             model,
         };
         world.set_out();
@@ -384,8 +387,10 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
         self.luck.of_attempt(Purpose::Hop, call.who, call.nth, number)
     }
 
+    /// An attempt has reached a server.
     fn count_arrival(&mut self, call: &Call, out: &Attempt) {
-        let is_extra = out.number > 1;
+        let is_extra = call.is_extra || out.number > 1;
+        self.count_reached(call);
         let bin = self.tally.bin(self.now);
         bin.arrivals += 1;
         bin.extras += u32::from(is_extra);
@@ -393,6 +398,11 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
             self.tally.arrivals += 1;
             self.tally.extras += u64::from(is_extra);
         }
+    }
+
+    /// An attempt has reached what its layer calls.
+    fn count_reached(&mut self, call: &Call) {
+        self.tally.by_layer[usize::from(call.layer)] += u64::from(self.counts(call));
     }
 
     fn count_unreached(&mut self, call: &Call) {

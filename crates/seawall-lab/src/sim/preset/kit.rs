@@ -1,8 +1,9 @@
 //! What the presets are made of: the naive policies that experiments were made with, plain worlds, and claims.
 
-use crate::sim::luck::Length;
+use crate::sim::luck::{Length, nanos, whole};
 use crate::sim::model::{Contender, Fleet, Gaps, Load, Model, Server, Spread};
 use crate::sim::study::{Claim, Study};
+use crate::sim::summary::float;
 use crate::sim::tally::Tally;
 use seawall_core::policy::{CallPolicy, Jitter, Policy, PolicyBuilder};
 use seawall_core::time::Duration;
@@ -86,6 +87,47 @@ pub(super) fn by_contender<'a>(
     study.contenders.iter().zip(tallies.chunks(study.seeds as usize))
 }
 
+/// Each part of a preset with its study and that study's tallies, found by the study's name; one that was not run is left
+/// out.
+pub(super) fn found<'a, P>(
+    parts: impl Iterator<Item = (String, P)>,
+    studies: &'a [Study],
+    tallies: &'a [Vec<Tally>],
+) -> Vec<(P, &'a Study, &'a [Tally])> {
+    parts
+        .filter_map(|(name, part)| {
+            let at = studies.iter().position(|study| study.name == name)?;
+            Some((part, &studies[at], tallies.get(at)?.as_slice()))
+        })
+        .collect()
+}
+
+/// The rows of a reference: comments and the line of names left out.
+pub(super) fn rows(csv: &str) -> impl Iterator<Item = Vec<&str>> {
+    let lines = csv.lines().filter(|line| !line.starts_with('#'));
+    lines.skip(1).map(|line| line.split(',').collect())
+}
+
+/// A figure of a reference.
+pub(super) fn number(field: &str) -> f64 {
+    field.parse().expect("a reference holds numbers")
+}
+
+/// A time of a reference, in seconds, as a length.
+pub(super) fn length(field: &str) -> Duration {
+    whole(number(field) * 1e9)
+}
+
+pub(super) fn seconds(length: Duration) -> f64 {
+    nanos(length) / 1e9
+}
+
+/// The mean of a figure over seeds.
+pub(super) fn mean(tallies: &[Tally], figure: impl Fn(&Tally) -> f64) -> f64 {
+    let all = tallies.iter().map(figure).sum::<f64>();
+    all / float(tallies.len() as u64)
+}
+
 /// A count over all seeds.
 pub(super) fn sum(tallies: &[Tally], count: impl Fn(&Tally) -> u64) -> u64 {
     tallies.iter().map(count).sum()
@@ -122,6 +164,8 @@ pub(super) enum Within {
     Amount(f64),
     /// Any distance below it.
     AtMost,
+    /// Any distance above it.
+    AtLeast,
 }
 
 pub(super) fn claim(name: impl Into<String>, published: f64, measured: f64, within: Within) -> Claim {
@@ -130,6 +174,7 @@ pub(super) fn claim(name: impl Into<String>, published: f64, measured: f64, with
         Within::Share(share) => off <= share * published.abs(),
         Within::Amount(amount) => off <= amount,
         Within::AtMost => measured <= published,
+        Within::AtLeast => measured >= published,
     };
     Claim {
         name: name.into(),

@@ -123,20 +123,35 @@ impl Part {
             Self::Independent | Self::Sticky | Self::Outages | Self::Pool => vec![
                 all("none", built(bare(0))),
                 all("fixed 1 s × 3", built(fixed(3))),
-                all("exponential 100 ms × 3, full jitter", built(exponential(3, ms(100)))),
+                all(
+                    "exponential 100 ms × 3, full jitter",
+                    built(exponential(3, ms(100))),
+                ),
                 all("seawall's default", Policy::preset(Preset::Default)),
             ],
             Self::ReadingOne => vec![
                 all("none", built(bare(0))),
                 all("fixed 1 s × 2", built(fixed(2))),
-                all("exponential 60 ms × 4, full jitter", built(exponential(4, ms(60)))),
-                all("exponential 50 ms × 5, full jitter", built(exponential(5, ms(50)))),
+                all(
+                    "exponential 60 ms × 4, full jitter",
+                    built(exponential(4, ms(60))),
+                ),
+                all(
+                    "exponential 50 ms × 5, full jitter",
+                    built(exponential(5, ms(50))),
+                ),
             ],
             Self::ReadingTwo => vec![
                 all("none", built(bare(0))),
                 all("fixed 1 s × 2", built(fixed(2))),
-                all("exponential 420 ms × 4, full jitter", built(exponential(4, ms(420)))),
-                all("exponential 340 ms × 5, full jitter", built(exponential(5, ms(340)))),
+                all(
+                    "exponential 420 ms × 4, full jitter",
+                    built(exponential(4, ms(420))),
+                ),
+                all(
+                    "exponential 340 ms × 5, full jitter",
+                    built(exponential(5, ms(340))),
+                ),
             ],
         }
     }
@@ -261,9 +276,7 @@ struct Seen {
 impl Seen {
     fn of(tallies: &[Tally]) -> Self {
         let figure = |of: &dyn Fn(&Tally) -> Option<f64>| Figure::of(tallies.iter().map(of));
-        let percentile = |per_mille| {
-            figure(&|tally: &Tally| tally.latency.percentile(per_mille).map(millis))
-        };
+        let percentile = |per_mille| figure(&|tally: &Tally| tally.latency.percentile(per_mille).map(millis));
         Self {
             calls: sum(tallies, |tally| tally.calls),
             lost: figure(&|tally| Some(100.0 * ratio(tally.calls - tally.succeeded, tally.calls))),
@@ -315,7 +328,12 @@ fn claims_of(part: Part, seen: &[Seen]) -> Vec<Claim> {
     };
     let takes = |who: &str, expected: f64, figure: &Figure| {
         let name = format!("{world}: {who} takes, in ms (closed form)");
-        claim(name, expected, figure.value, Within::Amount((ERRORS * figure.error).max(0.5)))
+        claim(
+            name,
+            expected,
+            figure.value,
+            Within::Amount((ERRORS * figure.error).max(0.5)),
+        )
     };
     let quoted = |what: &str, published: f64, measured: f64, share: f64| {
         let name = format!("{world}: quoted, {what}");
@@ -337,7 +355,11 @@ fn claims_of(part: Part, seen: &[Seen]) -> Vec<Claim> {
         Part::Sticky => vec![
             lost("fixed 1 s × 3", 100.0 * FAILS * libm::pow(STICKS, 3.0), fixed),
             takes("fixed 1 s × 3", after(FAILS, STICKS, &[1_000.0; 3]), &fixed.mean),
-            lost("exponential 100 ms × 3", 100.0 * FAILS * libm::pow(STICKS, 3.0), exponential),
+            lost(
+                "exponential 100 ms × 3",
+                100.0 * FAILS * libm::pow(STICKS, 3.0),
+                exponential,
+            ),
             takes(
                 "exponential 100 ms × 3",
                 after(FAILS, STICKS, &[50.0, 100.0, 200.0]),
@@ -352,17 +374,51 @@ fn claims_of(part: Part, seen: &[Seen]) -> Vec<Claim> {
         Part::Pool => Vec::new(),
         Part::ReadingOne => vec![
             lost("fixed 1 s × 2", 100.0 * FAILS * STICKS * STICKS, fixed),
-            takes("fixed 1 s × 2, of all calls,", after(FAILS, STICKS, &[1_000.0; 2]), &fixed.mean),
+            takes(
+                "fixed 1 s × 2, of all calls,",
+                after(FAILS, STICKS, &[1_000.0; 2]),
+                &fixed.mean,
+            ),
             quoted("fixed loses 2.3 %", 2.3, fixed.lost.value, 0.1),
-            quoted("fixed takes 1 847 ms, of retried calls", 1_847.0, fixed.retried.value, 0.02),
-            quoted("exponential × 4 takes 523 ms, of retried calls", 523.0, exponential.retried.value, 0.05),
-            quoted("exponential × 5 takes 523 ms, of retried calls", 523.0, last.retried.value, 0.05),
+            quoted(
+                "fixed takes 1 847 ms, of retried calls",
+                1_847.0,
+                fixed.retried.value,
+                0.02,
+            ),
+            quoted(
+                "exponential × 4 takes 523 ms, of retried calls",
+                523.0,
+                exponential.retried.value,
+                0.05,
+            ),
+            quoted(
+                "exponential × 5 takes 523 ms, of retried calls",
+                523.0,
+                last.retried.value,
+                0.05,
+            ),
         ],
         Part::ReadingTwo => vec![
             quoted("fixed loses 2.3 %", 2.3, fixed.lost.value, 0.1),
-            quoted("fixed takes 1 847 ms, of all calls", 1_847.0, fixed.mean.value, 0.1),
-            quoted("exponential × 4 takes 523 ms, of all calls", 523.0, exponential.mean.value, 0.15),
-            quoted("exponential × 5 takes 523 ms, of all calls", 523.0, last.mean.value, 0.15),
+            quoted(
+                "fixed takes 1 847 ms, of all calls",
+                1_847.0,
+                fixed.mean.value,
+                0.1,
+            ),
+            quoted(
+                "exponential × 4 takes 523 ms, of all calls",
+                523.0,
+                exponential.mean.value,
+                0.15,
+            ),
+            quoted(
+                "exponential × 5 takes 523 ms, of all calls",
+                523.0,
+                last.mean.value,
+                0.15,
+            ),
         ],
     }
 }

@@ -27,3 +27,26 @@ fn percentiles_are_those_of_the_sorted_list() {
     assert_eq!(histogram.mean(), Some(Duration::from_nanos(30)));
     assert_eq!(Histogram::default().percentile(500), None);
 }
+
+#[test]
+fn the_order_in_which_lengths_come_does_not_matter() {
+    // Could break by a histogram that begins at its first length and loses what is shorter, alone or when two are merged.
+    let lengths = [70_u64, 5, 1_000_000, 70, 3, 40_000];
+    let of = |lengths: &[u64]| {
+        let mut histogram = Histogram::default();
+        lengths
+            .iter()
+            .for_each(|nanos| histogram.add(Duration::from_nanos(*nanos)));
+        histogram
+    };
+    let mut sorted = lengths;
+    sorted.sort_unstable();
+    assert_eq!(of(&lengths), of(&sorted));
+    for cut in 0..lengths.len() {
+        let mut merged = of(&lengths[..cut]);
+        merged.merge(&of(&lengths[cut..]));
+        assert_eq!(merged, of(&sorted), "merged at {cut}");
+    }
+    let buckets: Vec<u64> = of(&lengths).buckets().map(|(_, count)| count).collect();
+    assert_eq!(buckets, [1, 1, 2, 1, 1]);
+}

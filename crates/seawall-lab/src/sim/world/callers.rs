@@ -46,6 +46,8 @@ pub(super) struct Call {
     pub(super) sends: u32,
     /// What its caller says its number is (rule G3).
     pub(super) told_nth: u32,
+    /// Whether a layer above retried for it, told or not.
+    pub(super) is_extra: bool,
 }
 
 impl Call {
@@ -63,6 +65,7 @@ impl Call {
         out: [NONE; 2],
         sends: 0,
         told_nth: 1,
+        is_extra: false,
     };
 }
 
@@ -351,10 +354,10 @@ impl<A: Agenda<Event> + Default> World<'_, A> {
             Told::Attempts => out.number.max(above.told_nth),
             Told::Nothing => 1,
         };
-        self.count_arrival(above, out);
+        self.count_reached(above);
         let (who, name) = (
             above.who ^ (u64::from(layer) << 56),
-            (above.nth << 8) ^ u64::from(out.number),
+            crate::sim::luck::name_of_attempt(above.nth, out.number),
         );
         let call = Call {
             layer,
@@ -367,6 +370,7 @@ impl<A: Agenda<Event> + Default> World<'_, A> {
             due: above.due,
             began: self.now,
             made_for: (attempt, life),
+            is_extra: above.is_extra || out.number > 1,
             ..Call::VACANT
         };
         self.begin(call, nth);

@@ -1,0 +1,315 @@
+//! A retry storm: 1 000 calls a second, a server that stalls for five seconds, and who recovers from it.
+//!
+//! What can go wrong: a stall is over and the failure is not. Work for callers that have left fills the queue, every answer
+//! comes after its timeout, and every timeout sends the call again: at λ(1 + r) above the capacity that holds for good.
+//! Whether it does depends on how the server stalls, on its headroom and on the policy, and not in the order that one
+//! would guess: where it fails fast, retries at once are gone with the stall, while longer waits carry them past its end
+//! and into a collapse.
+//!
+//! The server works on one attempt at a time, first come first served, also for callers that have left; a call waits a
+//! second for an answer. Its stall fails fast, or takes what comes and works on nothing.
+//!
+//! The reference's budget is ours of 10 % without a floor, for all clients together: there it is a bucket of 1 000 tokens
+//! that begins full, here what 10 s of 1 000 calls allow. Its breaker (half of the last hundred, a second open) is ours
+//! with a hundred failures in a row: ours counts over time and not over calls, and wants half a second of failures.
+
+use super::kit::*;
+use super::{Findings, Preset as Published, Scale};
+use crate::sim::luck::Length;
+use crate::sim::model::{Capacity, Contender, Fleet, Model, Outage, Server, Trouble};
+use crate::sim::study::{Claim, Study};
+use crate::sim::summary::{median_recovery, peak};
+use crate::sim::tally::{Tally, bin_of};
+use seawall_core::policy::{Jitter, Policy, PolicyBuilder, Preset};
+use seawall_core::time::{Duration, Instant};
+use serde_json::{Value, json};
+
+pub(super) const PRESET: Published = Published {
+    name: "retry-storm",
+    about: "1000 calls a second, a server that stalls for five seconds, and who recovers",
+    seeds: 3,
+    parts,
+    findings,
+};
+
+/// Calls a second.
+const OFFERED: f64 = 1_000.0;
+const CLIENTS: u32 = 1_000;
+const STALL_AT: Instant = Instant::START.after(secs(10));
+const STALL: Duration = secs(5);
+const HORIZON: Duration = secs(120);
+
+/// How the server stalls, and how many attempts a second it works off.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Part {
+    how: Trouble,
+    capacity: u64,
+}
+
+const PARTS: [Part; 6] = [
+    Part::new(Trouble::FailFast, 1_500),
+    Part::new(Trouble::FailFast, 2_000),
+    Part::new(Trouble::Hang, 1_200),
+    Part::new(Trouble::Hang, 1_500),
+    Part::new(Trouble::Hang, 2_000),
+    Part::new(Trouble::Hang, 5_000),
+];
+
+const NONE: &str = "no retries";
+const IMMEDIATE: &str = "3 retries at once";
+const EXPONENTIAL: &str = "3, exponential from 0.1 s";
+const FULL: &str = "3, full jitter from 0.1 s";
+const FULL_SLOW: &str = "3, full jitter from 1 s";
+const BUDGET: &str = "3 at once, 10 % budget";
+const FULL_BUDGET: &str = "3, full jitter, 10 % budget";
+const BREAKER: &str = "3 at once, breaker";
+const FULL_BOTH: &str = "3, full jitter, budget and breaker";
+const OURS: &str = "seawall's default, one gate";
+const OURS_EACH: &str = "seawall's default, a gate a client";
+
+/// What the runs of one policy come to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Outcome {
+    /// Attempts a second during the stall.
+    in_stall: f64,
+    /// Attempts in the worst second.
+    peak: f64,
+    recovery_s: Option<f64>,
+    success: f64,
+    load: f64,
+}
+
+impl Part {
+    const fn new(how: Trouble, capacity: u64) -> Self {
+        Self { how, capacity }
+    }
+
+    fn name(self) -> String {
+        let how = match self.how {
+            Trouble::FailFast => "fails fast",
+            _ => "hangs",
+        };
+        format!("{how}, {} a second", self.capacity)
+    }
+
+    fn model(self) -> Model {
+        let server = Server {
+            capacity: Capacity::Workers(1),
+            service: Length::Fixed(secs(1).over(self.capacity)),
+            outages: vec![Outage {
+                at: STALL_AT,
+                lasts: STALL,
+                how: self.how,
+                share: 1.0,
+            }],
+            ..Server::default()
+        };
+        plain(open(CLIENTS, OFFERED), server, HORIZON)
+    }
+}
+
+fn contenders() -> Vec<Contender> {
+    let tries = |retries| bare(retries).first_byte(secs(1));
+    let waits = |base, jitter| {
+        let builder = tries(3).backoff_base(base).backoff_min(Duration::ZERO);
+        builder.jitter(jitter)
+    };
+    let full = waits(ms(100), Jitter::Full);
+    let ours = built(PolicyBuilder::from_preset(Preset::Default).first_byte(secs(1)));
+    let one = |name, policy: Policy| contender(name, policy, Fleet::One);
+    vec![
+        one(NONE, at_once(tries(0))),
+        one(IMMEDIATE, at_once(tries(3))),
+        one(EXPONENTIAL, built(waits(ms(100), Jitter::None))),
+        one(FULL, built(full)),
+        one(FULL_SLOW, built(waits(secs(1), Jitter::Full))),
+        one(BUDGET, at_once(budgeted(tries(3), 100))),
+        one(FULL_BUDGET, built(budgeted(full, 100))),
+        one(BREAKER, at_once(broken(tries(3)))),
+        one(FULL_BOTH, built(broken(budgeted(full, 100)))),
+        one(OURS, ours),
+        contender(OURS_EACH, ours, Fleet::PerClient),
+    ]
+}
+
+/// The reference's breaker, as near as ours comes.
+fn broken(builder: PolicyBuilder) -> PolicyBuilder {
+    builder.edit_breaker(|breaker| {
+        breaker
+            .consecutive(100)
+            .failure_per_mille(500)
+            .window(secs(2))
+            .min_calls(100)
+            .open_for(secs(1))
+            .open_max(secs(1))
+            .probes(1)
+    })
+}
+
+fn parts(scale: &Scale) -> Vec<Study> {
+    let study = |part: Part| Study {
+        name: part.name(),
+        model: part.model(),
+        contenders: contenders(),
+        seed: scale.seed,
+        seeds: scale.seeds,
+    };
+    PARTS.into_iter().map(study).collect()
+}
+
+impl Outcome {
+    fn of(tallies: &[Tally]) -> Self {
+        let end = STALL_AT.after(STALL);
+        let stall = bin_of(STALL_AT)..bin_of(end);
+        let in_stall = mean(tallies, |tally| {
+            let bins = tally.bins.get(stall.clone()).unwrap_or_default();
+            bins.iter().map(|bin| f64::from(bin.arrivals)).sum::<f64>() / seconds(STALL)
+        });
+        Self {
+            in_stall,
+            peak: mean(tallies, |tally| peak(tally, 10)),
+            recovery_s: median_recovery(tallies, end, Instant::START.after(HORIZON)),
+            success: success_of(tallies),
+            load: load_of(tallies),
+        }
+    }
+}
+
+fn findings(studies: &[Study], tallies: &[Vec<Tally>]) -> Findings {
+    let mut claims = Vec::new();
+    let mut rows = Vec::new();
+    let mut notes = Vec::new();
+    for (study, tallies) in studies.iter().zip(tallies) {
+        let outcomes: Vec<(&str, Outcome)> = by_contender(study, tallies)
+            .map(|(contender, tallies)| (contender.name.as_str(), Outcome::of(tallies)))
+            .collect();
+        let part = PARTS.into_iter().find(|part| part.name() == study.name);
+        claims.extend(part.map_or_else(Vec::new, |part| claims_of(part, &outcomes)));
+        notes.extend(beside(study, &outcomes));
+        rows.extend(
+            outcomes
+                .iter()
+                .map(|(policy, outcome)| row(study, policy, outcome)),
+        );
+    }
+    notes.push(
+        "Longer waits are not always safer: where the server fails fast, full jitter from 1 s carries the retries past the \
+         stall, to where they meet the usual load; with little headroom that collapses, though retries at once do not."
+            .to_owned(),
+    );
+    Findings {
+        claims,
+        table: Some(Value::Array(rows)),
+        notes,
+    }
+}
+
+/// Ours with a gate for each client, beside ours with one.
+fn beside(study: &Study, outcomes: &[(&str, Outcome)]) -> Option<String> {
+    let find = |wanted: &str| outcomes.iter().find(|(name, _)| *name == wanted);
+    let ((_, one), (_, each)) = (find(OURS)?, find(OURS_EACH)?);
+    let said = |outcome: &Outcome| {
+        let recovers = outcome.recovery_s.map_or("never recovers".to_owned(), |seconds| {
+            format!("recovers in {seconds:.1} s")
+        });
+        format!(
+            "{recovers}, worst second {:.2} times the load",
+            outcome.peak / OFFERED
+        )
+    };
+    Some(format!(
+        "{}: seawall's default with one gate {}; with a gate a client {}.",
+        study.name,
+        said(one),
+        said(each)
+    ))
+}
+
+fn claims_of(part: Part, outcomes: &[(&str, Outcome)]) -> Vec<Claim> {
+    let found = |wanted: &str| {
+        outcomes
+            .iter()
+            .find(|(name, _)| *name == wanted)
+            .map(|(_, outcome)| *outcome)
+    };
+    let named = |policy: &str, what: &str| format!("stall that {}, {policy}: {what}", part.name());
+    let recovers = |policy: &str, published: f64| {
+        let measured = found(policy)?.recovery_s.unwrap_or(f64::from(u32::MAX));
+        let name = named(policy, "seconds to recovery");
+        Some(claim(name, published, measured, Within::Amount(1.0)))
+    };
+    let never = |policy: &str| {
+        let recovered = f64::from(u8::from(found(policy)?.recovery_s.is_some()));
+        let name = named(policy, "recovers (1) or never does (0)");
+        Some(claim(name, 0.0, recovered, Within::AtMost))
+    };
+    let in_stall = |policy: &str, published: f64| {
+        let name = named(policy, "attempts a second in the stall");
+        Some(claim(
+            name,
+            published,
+            found(policy)?.in_stall,
+            Within::Share(0.02),
+        ))
+    };
+    let claims = match (part.how, part.capacity) {
+        (Trouble::FailFast, 1_500) => vec![
+            in_stall(IMMEDIATE, 4_028.0),
+            in_stall(EXPONENTIAL, 3_815.0),
+            in_stall(FULL_SLOW, 2_910.0),
+            recovers(IMMEDIATE, 0.0),
+            never(FULL_SLOW),
+        ],
+        (Trouble::FailFast, _) => vec![recovers(IMMEDIATE, 0.0), recovers(FULL_SLOW, 0.0)],
+        (_, 1_200) => vec![never(IMMEDIATE), recovers(NONE, 20.0), recovers(BREAKER, 3.0)],
+        (_, 1_500) => {
+            let ours = found(OURS);
+            let at_most = |what: &str, most, measured: Option<f64>| {
+                Some(claim(named(OURS, what), most, measured?, Within::AtMost))
+            };
+            vec![
+                in_stall(IMMEDIATE, 2_821.0),
+                never(IMMEDIATE),
+                never(EXPONENTIAL),
+                never(FULL),
+                recovers(NONE, 7.0),
+                recovers(BUDGET, 13.0),
+                recovers(BREAKER, 3.0),
+                at_most(
+                    "seconds to recovery, no more than",
+                    6.0,
+                    ours.map(|ours| ours.recovery_s.unwrap_or(f64::from(u32::MAX))),
+                ),
+                at_most(
+                    "worst second, times the load, no more than",
+                    1.5,
+                    ours.map(|ours| ours.peak / OFFERED),
+                ),
+            ]
+        }
+        (_, 2_000) => vec![
+            never(IMMEDIATE),
+            recovers(NONE, 3.0),
+            recovers(BUDGET, 5.0),
+            recovers(BREAKER, 1.0),
+        ],
+        (_, _) => vec![
+            recovers(IMMEDIATE, 7.0),
+            recovers(NONE, 0.0),
+            recovers(BUDGET, 1.0),
+        ],
+    };
+    claims.into_iter().flatten().collect()
+}
+
+fn row(study: &Study, policy: &str, outcome: &Outcome) -> Value {
+    json!({
+        "stall": study.name,
+        "policy": policy,
+        "arrivals_in_stall_per_s": rounded(outcome.in_stall, 0),
+        "peak_per_s": rounded(outcome.peak, 0),
+        "recovery_s": outcome.recovery_s.map(|seconds| rounded(seconds, 1)),
+        "success_rate": rounded(outcome.success, 4),
+        "amplification": rounded(outcome.load, 3),
+    })
+}
