@@ -18,6 +18,7 @@ pub mod stats;
 pub mod study;
 pub mod summary;
 pub mod tally;
+mod weather;
 mod world;
 
 use agenda::Radix;

@@ -220,8 +220,10 @@ pub struct Server {
     pub failures: Failures,
     /// How many it lets in, and how it tells.
     pub limit: Option<Limit>,
-    /// When it is not well.
+    /// When it is not well: in the order of their times, none before the one before it has ended.
     pub outages: Vec<Outage>,
+    /// Outages that come by chance, other ones with each seed, in place of given ones.
+    pub renewal: Option<Renewal>,
     /// What a million tokens cost, read and written, in millionths of a dollar.
     pub price: Price,
 }
@@ -239,6 +241,7 @@ impl Default for Server {
             failures: Failures::None,
             limit: None,
             outages: Vec::new(),
+            renewal: None,
             price: Price::default(),
         }
     }
@@ -308,6 +311,19 @@ pub struct Outage {
     /// What is wrong.
     pub how: Trouble,
     /// How many attempts it hits, 0 to 1.
+    pub share: f64,
+}
+
+/// A server that is well for a time, then is not, and so on: each time is drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Renewal {
+    /// How long it is well.
+    pub up: Length,
+    /// How long it is not.
+    pub down: Length,
+    /// What is wrong then.
+    pub how: Trouble,
+    /// How many attempts that hits, 0 to 1.
     pub share: f64,
 }
 

@@ -117,6 +117,11 @@ impl<'m> Desk<'m> {
         }
     }
 
+    /// When it is not well, in this run.
+    pub(super) fn outages(&self) -> &[Outage] {
+        &self.outages
+    }
+
     /// When a stall that is on at `now` ends.
     fn stalled_until(&mut self, now: Instant) -> Option<Instant> {
         self.outage(now)

@@ -123,10 +123,12 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
                 told,
             })
             .collect();
-        let desks: Vec<Desk<'m>> = model
-            .servers
-            .iter()
-            .map(|server| Desk::new(server, server.outages.clone(), luck))
+        let numbered = (0_u64..).zip(&model.servers);
+        let desks: Vec<Desk<'m>> = numbered
+            .map(|(number, server)| {
+                let outages = server.outages_in(luck, number, model.horizon);
+                Desk::new(server, outages, luck)
+            })
             .collect();
         let mut world = Self {
             luck,
@@ -211,8 +213,9 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
                 }
             }
         }
-        for (number, server) in (0_u16..).zip(&self.model.servers) {
-            for outage in server.outages.iter().filter(|outage| outage.how == Trouble::Hang) {
+        for (number, desk) in (0_u16..).zip(&self.desks) {
+            let stalls = desk.outages().iter();
+            for outage in stalls.filter(|outage| outage.how == Trouble::Hang) {
                 let over = outage.at.after(outage.lasts);
                 self.agenda.push(over, Event::Resumes { server: number });
             }
