@@ -4,10 +4,13 @@
 //!
 //! - [`model`] says what is simulated, and [`run`] runs it;
 //! - [`tally`] is what comes out of one run, [`summary`] of many, and [`stats`] how far a figure can be trusted;
-//! - [`study`] puts policies side by side, [`preset`] has published ones;
+//! - [`study`] puts policies side by side, [`preset`] has published ones, [`assert`](mod@assert) says what must come of
+//!   them, and [`document`] is the report;
 //! - [`luck`] is where chance comes from, and [`agenda`] what happens next.
 
 pub mod agenda;
+pub mod assert;
+pub mod document;
 pub mod luck;
 pub mod model;
 pub mod precheck;

@@ -1,0 +1,213 @@
+//! What a file asserts of its policies: `amplification < 1.2`.
+//!
+//! What can go wrong: an assertion that nothing was measured for passes. So "never recovered" is longer than any bound,
+//! a time of no calls is no time, and both miss.
+
+use super::summary::{Summary, float};
+use crate::error::{ScriptError, Source, shown};
+use seawall_core::time::Duration;
+use serde::Serialize;
+use std::ops::Range;
+
+/// One assertion.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assert {
+    /// As it was written.
+    pub text: String,
+    /// Which policy it is about; `None` is each.
+    pub policy: Option<usize>,
+    metric: Metric,
+    bound: Bound,
+    limit: f64,
+}
+
+/// What became of an assertion about one policy.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Judged {
+    /// As it was written.
+    pub assert: String,
+    /// The policy.
+    pub policy: String,
+    /// What was measured, in the unit of the report; absent where there was nothing to measure, or a recovery never came.
+    pub measured: Option<f64>,
+    /// Whether it holds.
+    pub holds: bool,
+}
+
+/// What can be asserted: the figures of a report.
+#[derive(Clone, Copy, Debug)]
+struct Metric {
+    name: &'static str,
+    unit: Unit,
+    read: fn(&Summary) -> Option<f64>,
+}
+
+/// What a bound is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit {
+    /// A number.
+    Plain,
+    /// A number from 0 to 1, or so many percent.
+    Share,
+    /// A length of time; reports have it in milliseconds.
+    Time,
+    /// A length of time; reports have it in seconds.
+    LongTime,
+}
+
+/// How the figure stands to the bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bound {
+    Below,
+    AtMost,
+    Above,
+    AtLeast,
+}
+
+const METRICS: [Metric; 14] = [
+    Metric::new("amplification", Unit::Plain, |of| Some(of.amplification)),
+    Metric::new("success_rate", Unit::Share, |of| Some(of.success_rate)),
+    Metric::new("p_collapse", Unit::Share, |of| Some(of.p_collapse)),
+    Metric::new("mean", Unit::Time, |of| of.mean_ms),
+    Metric::new("mean_retried", Unit::Time, |of| of.mean_retried_ms),
+    Metric::new("p50", Unit::Time, |of| of.p50_ms),
+    Metric::new("p95", Unit::Time, |of| of.p95_ms),
+    Metric::new("p99", Unit::Time, |of| of.p99_ms),
+    Metric::new(RECOVERY, Unit::LongTime, |of| of.recovery_s),
+    Metric::new("peak_per_s", Unit::Plain, |of| Some(of.peak_per_s)),
+    Metric::new("peak_per_100ms", Unit::Plain, |of| Some(of.peak_per_100ms)),
+    Metric::new("cost_usd", Unit::Plain, |of| Some(of.cost_usd)),
+    Metric::new("calls", Unit::Plain, |of| Some(float(of.calls))),
+    Metric::new("attempts", Unit::Plain, |of| Some(float(of.attempts))),
+];
+const RECOVERY: &str = "recovery";
+const OPERATORS: [(&str, Bound); 4] = [
+    ("<=", Bound::AtMost),
+    (">=", Bound::AtLeast),
+    ("<", Bound::Below),
+    (">", Bound::Above),
+];
+
+impl PartialEq for Metric {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Metric {
+    const fn new(name: &'static str, unit: Unit, read: fn(&Summary) -> Option<f64>) -> Self {
+        Self { name, unit, read }
+    }
+}
+
+impl Assert {
+    /// The names of what can be asserted.
+    pub fn metrics() -> impl Iterator<Item = &'static str> {
+        METRICS.iter().map(|metric| metric.name)
+    }
+
+    /// Reads one that stands at `span` of `source`.
+    pub(crate) fn parse_in(source: Source<'_>, span: Range<usize>) -> Result<Self, ScriptError> {
+        let text = &source.text[span.clone()];
+        let found = OPERATORS
+            .iter()
+            .find_map(|(sign, bound)| Some((text.find(sign)?, *sign, *bound)));
+        let Some((at, sign, bound)) = found else {
+            let error = source.error(span, "this compares nothing");
+            return Err(
+                error.expecting("a figure, one of < <= > >=, and a bound, as in \"amplification < 1.2\"")
+            );
+        };
+        let place = |part: &str, from: usize| {
+            let from = span.start + from + (part.len() - part.trim_start().len());
+            from..from + part.trim().len()
+        };
+        let (name, limit) = (&text[..at], &text[at + sign.len()..]);
+        let Some(metric) = METRICS.iter().find(|metric| metric.name == name.trim()) else {
+            let names: Vec<&str> = Self::metrics().collect();
+            let message = format!("`{}` is no figure of a policy", shown(name.trim()));
+            return Err(source
+                .error(place(name, 0), message)
+                .expecting_one_of(name.trim(), &names));
+        };
+        let read = metric.unit.read(limit.trim()).ok_or_else(|| {
+            let message = format!("`{}` is no bound of {}", shown(limit.trim()), metric.name);
+            source
+                .error(place(limit, at + sign.len()), message)
+                .expecting(metric.unit.right())
+        })?;
+        Ok(Self {
+            text: text.trim().to_owned(),
+            policy: None,
+            metric: *metric,
+            bound,
+            limit: read,
+        })
+    }
+
+    /// Whether it is about the end of an outage.
+    pub(crate) fn is_about_recovery(&self) -> bool {
+        self.metric.name == RECOVERY
+    }
+
+    /// What becomes of it, given what each policy came to.
+    pub fn judge(&self, summaries: &[Summary]) -> Vec<Judged> {
+        let numbered = summaries.iter().enumerate();
+        let meant = numbered.filter(|(number, _)| self.policy.is_none_or(|policy| policy == *number));
+        meant
+            .map(|(_, summary)| {
+                let measured = (self.metric.read)(summary);
+                Judged {
+                    assert: self.text.clone(),
+                    policy: summary.name.clone(),
+                    measured,
+                    holds: measured.is_some_and(|measured| self.bound.holds(measured, self.limit)),
+                }
+            })
+            .collect()
+    }
+}
+
+impl Bound {
+    fn holds(self, measured: f64, limit: f64) -> bool {
+        match self {
+            Self::Below => measured < limit,
+            Self::AtMost => measured <= limit,
+            Self::Above => measured > limit,
+            Self::AtLeast => measured >= limit,
+        }
+    }
+}
+
+impl Unit {
+    fn read(self, text: &str) -> Option<f64> {
+        match self {
+            Self::Plain => plain(text),
+            Self::Share => match text.strip_suffix('%') {
+                Some(percent) => Some(plain(percent.trim_end())? / 100.0),
+                None => plain(text),
+            }
+            .filter(|share| *share <= 1.0),
+            Self::Time => Some(float(Duration::parse_units(text)?.as_nanos()) / 1e6),
+            Self::LongTime => Some(float(Duration::parse_units(text)?.as_nanos()) / 1e9),
+        }
+    }
+
+    const fn right(self) -> &'static str {
+        match self {
+            Self::Plain => "a number from 0, as in 1.2",
+            Self::Share => "a number from 0 to 1, or a percentage, as in 0.99 or 99%",
+            Self::Time | Self::LongTime => "500ms, 30s, 2m or 1h30m",
+        }
+    }
+}
+
+/// A number that is neither negative nor none.
+fn plain(text: &str) -> Option<f64> {
+    let looks_right = text.starts_with(|sign: char| sign.is_ascii_digit() || sign == '.');
+    let number: f64 = looks_right.then(|| text.parse().ok())??;
+    number.is_finite().then_some(number)
+}
+
+#[cfg(test)]
+mod tests;

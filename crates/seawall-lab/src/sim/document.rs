@@ -1,0 +1,139 @@
+//! What a simulation came to, as one document: the JSON that other programs read, and the text for people.
+//!
+//! What can go wrong: a figure without what it was measured in. So a document holds every switch of its scenario and
+//! every setting of its policies beside the figures, and from equal seeds it is equal to the byte. How fast it was made
+//! is no part of it.
+//!
+//! The names are those of the JSON report, which others read: add, never rename.
+
+mod policy;
+mod switches;
+mod text;
+
+use super::assert::Judged;
+use super::preset::{Findings, Preset};
+use super::study::{Claim, Study};
+use super::summary::Summary;
+use super::tally::Tally;
+use crate::scenario::Colour;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+pub use text::Wants;
+
+/// What a simulation came to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Document {
+    /// The preset; `None` of a file.
+    pub preset: Option<String>,
+    /// What it is called: the preset's name, or the file's own.
+    pub name: String,
+    /// The first seed.
+    pub seed: u64,
+    /// How many seeds each policy ran with.
+    pub seeds: u32,
+    /// For each part, every switch, whether somebody wrote it or not, and every policy's settings.
+    pub scenario: Vec<Map<String, Value>>,
+    /// What each policy came to, part by part.
+    pub policies: Vec<Figures>,
+    /// Published figures beside ours.
+    pub claims: Vec<Claim>,
+    /// The grid of a preset that has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table: Option<Value>,
+    /// What to know beside the figures.
+    pub notes: Vec<String>,
+    /// What was asserted, and what came of it.
+    pub asserts: Vec<Judged>,
+}
+
+/// What one policy came to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figures {
+    /// The part, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
+    /// The figures.
+    #[serde(flatten)]
+    pub summary: Summary,
+}
+
+impl Document {
+    /// Of a preset's studies, and of the tallies of each in the order of its jobs.
+    pub fn of_preset(preset: &Preset, studies: &[Study], tallies: &[Vec<Tally>]) -> Self {
+        let Findings { claims, table, notes } = (preset.findings)(studies, tallies);
+        Self {
+            preset: Some(preset.name.to_owned()),
+            claims,
+            table,
+            notes,
+            ..Self::of(preset.name, studies, tallies)
+        }
+    }
+
+    /// Of studies, and of the tallies of each in the order of its jobs.
+    pub fn of(name: &str, studies: &[Study], tallies: &[Vec<Tally>]) -> Self {
+        let several = studies.len() > 1;
+        let figures = studies.iter().zip(tallies).flat_map(|(study, tallies)| {
+            let part = several.then(|| study.name.clone());
+            let figures = move |summary| Figures {
+                part: part.clone(),
+                summary,
+            };
+            study.summaries(tallies).into_iter().map(figures)
+        });
+        Self {
+            preset: None,
+            name: name.to_owned(),
+            seed: studies.first().map_or(0, |study| study.seed),
+            seeds: studies.iter().map(|study| study.seeds).max().unwrap_or(0),
+            scenario: studies.iter().map(scenario).collect(),
+            policies: figures.collect(),
+            claims: Vec::new(),
+            table: None,
+            notes: Vec::new(),
+            asserts: Vec::new(),
+        }
+    }
+
+    /// One JSON document, over several lines.
+    pub fn json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("numbers, texts and lists become JSON")
+    }
+
+    /// The claims that do not hold.
+    pub fn claims_missed(&self) -> usize {
+        self.claims.iter().filter(|claim| !claim.holds).count()
+    }
+
+    /// The asserts that do not hold.
+    pub fn asserts_missed(&self) -> usize {
+        self.asserts.iter().filter(|judged| !judged.holds).count()
+    }
+
+    /// For people, as lines that each end.
+    pub fn text(&self, wants: Wants, colour: Colour) -> String {
+        text::write(self, wants, colour)
+    }
+}
+
+/// Every switch of a study.
+fn scenario(study: &Study) -> Map<String, Value> {
+    let mut all = Map::new();
+    all.insert("name".to_owned(), json!(study.name));
+    all.extend(switches::model(&study.model));
+    let policies = study.contenders.iter().map(|contender| {
+        let mut policy = Map::new();
+        policy.insert("name".to_owned(), json!(contender.name));
+        policy.insert("fleet".to_owned(), switches::fleet(contender.fleet));
+        if let Value::Object(settings) = self::policy::settings(&contender.policy) {
+            policy.extend(settings);
+        }
+        Value::Object(policy)
+    });
+    all.insert("policy".to_owned(), policies.collect());
+    all
+}
+
+#[cfg(test)]
+mod tests;
