@@ -140,6 +140,16 @@ pub(crate) fn routes_alone(name: &str, text: &str) -> Result<Vec<Rule>, ScriptEr
     }
 }
 
+/// Reads the limit of a route where it stands in another file.
+#[cfg(feature = "net")]
+pub(crate) fn limit_in(
+    source: Source<'_>,
+    value: &Spanned<DeValue<'_>>,
+) -> Result<crate::plan::Limit, ScriptError> {
+    let http = HttpVersions::Auto;
+    Reader { source, http }.limit(value)
+}
+
 type Value<'a> = Spanned<DeValue<'a>>;
 
 struct Reader<'a> {

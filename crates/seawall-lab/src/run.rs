@@ -11,6 +11,7 @@
 mod client;
 mod mock;
 mod process;
+pub mod simulate;
 mod stage;
 mod steps;
 

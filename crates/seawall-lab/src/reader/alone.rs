@@ -21,6 +21,34 @@ impl Reader<'_> {
             Form::Inline => kept.push(key.span().start..value.span().end),
             Form::Dotted => self.keep_all(table, &mut kept),
         }
+        self.blanked(kept)
+    }
+
+    /// The file with all but one element of a list of policies blanked out, and of that all but the keys `ours`, which
+    /// are no policy's.
+    #[cfg(feature = "net")]
+    pub(crate) fn alone_of_list(
+        &self,
+        value: &Value<'_>,
+        table: &DeTable<'_>,
+        ours: &[&str],
+    ) -> Option<String> {
+        let Form::Header = self.form(value) else {
+            let error = self.error(value.span(), "a policy of several has a head of its own");
+            return self.fault(error.expecting("[[policy]], and its keys on lines of their own"));
+        };
+        // `[[policy]]` without its outer brackets.
+        let mut kept = vec![value.span().start + 1..value.span().end - 1];
+        for (key, value) in table {
+            if !ours.contains(&key.get_ref().as_ref()) {
+                self.keep(key, value, HeadOf::Policy, &mut kept);
+            }
+        }
+        self.blanked(kept)
+    }
+
+    /// The file with all but these parts blanked out.
+    fn blanked(&self, mut kept: Vec<Range<usize>>) -> Option<String> {
         kept.sort_by_key(|range: &Range<usize>| range.start);
         let text = self.source.text;
         for pair in kept.windows(2) {
@@ -57,14 +85,27 @@ impl Reader<'_> {
 
     fn keep_all(&self, table: &DeTable<'_>, kept: &mut Vec<Range<usize>>) {
         for (key, value) in table {
-            match (value.get_ref(), self.form(value)) {
-                (DeValue::Table(table), Form::Header) => {
-                    kept.extend(self.header(value.span()));
-                    self.keep_all(table, kept);
+            self.keep(key, value, HeadOf::Step, kept);
+        }
+    }
+
+    fn keep(&self, key: &Key<'_>, value: &Value<'_>, head: HeadOf, kept: &mut Vec<Range<usize>>) {
+        match (value.get_ref(), self.form(value)) {
+            (DeValue::Table(table), Form::Header) => {
+                match head {
+                    HeadOf::Step => kept.extend(self.header(value.span())),
+                    HeadOf::Policy => kept.push(value.span()),
                 }
-                (DeValue::Table(table), Form::Dotted) => self.keep_all(table, kept),
-                _ => kept.push(self.key_start(key.span().start)..value.span().end),
+                for (key, value) in table {
+                    self.keep(key, value, head, kept);
+                }
             }
+            (DeValue::Table(table), Form::Dotted) => {
+                for (key, value) in table {
+                    self.keep(key, value, head, kept);
+                }
+            }
+            _ => kept.push(self.key_start(key.span().start)..value.span().end),
         }
     }
 
@@ -102,4 +143,13 @@ enum Form {
     Inline,
     /// `policy.retries = 3`
     Dotted,
+}
+
+/// Whose tables the heads name.
+#[derive(Clone, Copy)]
+enum HeadOf {
+    /// `[step.policy.backoff]`
+    Step,
+    /// `[policy.backoff]`
+    Policy,
 }

@@ -1,0 +1,72 @@
+use super::*;
+use std::num::NonZeroUsize;
+
+const FILE: &str = r#"
+horizon = "20s"
+seeds = 3
+load = { rate = 50, clients = 4 }
+[server]
+capacity = 100
+orphans = "worked"
+failures = 0.2
+outages = [{ at = "5s", for = "2s", how = "hang" }]
+[[policy]]
+name = "default"
+fleet = "one"
+timeouts.first_byte = "1s"
+[[policy]]
+name = "at once"
+naive = "immediate"
+retries = 3
+fleet = "client"
+"#;
+
+fn threads(count: usize) -> NonZeroUsize {
+    NonZeroUsize::new(count).expect("some")
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bytes() {
+    // Could break by tallies in the order in which threads end, or by chance that a thread shares with the next job.
+    let simulation = Simulation::parse("a.toml", FILE).unwrap_or_else(|errors| panic!("{errors}"));
+    let studies = std::slice::from_ref(&simulation.study);
+    let json = |count| {
+        let tallies = run_studies(studies, threads(count), &Halt::default(), |_| {});
+        simulation
+            .document(&tallies.expect("nobody stopped it")[0])
+            .json()
+    };
+    let alone = json(1);
+    assert!(alone.contains("\"at once\""));
+    for count in [2, 7, 100] {
+        assert_eq!(json(count), alone, "{count} threads");
+    }
+    let by_hand: Vec<Tally> = simulation
+        .study
+        .jobs()
+        .map(|job| simulation.study.run(job))
+        .collect();
+    assert_eq!(simulation.document(&by_hand).json(), alone);
+}
+
+#[test]
+fn every_run_is_told_and_a_pulled_cord_ends_them() {
+    // Could break by a count that two threads tell alike, or by a run that goes on after Ctrl-C.
+    let simulation = Simulation::parse("a.toml", FILE).unwrap_or_else(|errors| panic!("{errors}"));
+    let studies = std::slice::from_ref(&simulation.study);
+    let told = Mutex::new(Vec::new());
+    run_studies(studies, threads(3), &Halt::default(), |progress| {
+        told.lock().expect("nobody panics").push(progress.done);
+    });
+    let mut told = told.into_inner().expect("nobody panics");
+    told.sort_unstable();
+    assert_eq!(told, [1, 2, 3, 4, 5, 6]);
+    let halt = Halt::default();
+    let ended = run_studies(studies, threads(1), &halt, |progress| {
+        assert!(progress.done <= 2, "the cord was pulled");
+        if progress.done == 2 {
+            halt.pull();
+        }
+    });
+    assert_eq!(ended, None);
+}
