@@ -39,6 +39,11 @@ impl Common {
         self.quiet
     }
 
+    /// Whether more is wanted than is needed.
+    pub(crate) fn is_verbose(self) -> bool {
+        self.verbose
+    }
+
     /// Whether results on stdout may have colours.
     pub(crate) fn colour(self) -> Colour {
         talk::on_stdout(self.color)

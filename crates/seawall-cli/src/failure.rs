@@ -1,6 +1,7 @@
 use crate::talk::Talk;
 use seawall::config::ConfigErrors;
 use seawall_batch::BatchError;
+use seawall_lab::run::simulate::SimulationErrors;
 use std::fmt;
 use std::io;
 use std::process::ExitCode;
@@ -15,6 +16,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// A file that was written cannot be right.
     Config(ConfigErrors),
+    /// The file of a simulation that cannot be right.
+    Simulation(SimulationErrors),
     /// The machine would not.
     Io(String),
     /// A key that is missing or cannot be sent.
@@ -63,6 +66,7 @@ impl Failure {
                     talk.error(format_args!("{} has {count} errors", errors.first().file));
                 }
             }
+            Self::Simulation(errors) => errors.iter().for_each(|error| talk.error(error)),
             Self::Usage(_) | Self::Io(_) | Self::Key(_) | Self::Batch(_) | Self::Internal(_) => {
                 talk.error(self)
             }
@@ -71,7 +75,7 @@ impl Failure {
 
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
-            Self::Usage(_) | Self::Config(_) => ExitCode::from(2),
+            Self::Usage(_) | Self::Config(_) | Self::Simulation(_) => ExitCode::from(2),
             Self::Io(_) => ExitCode::from(74),
             Self::Key(_) => ExitCode::from(77),
             Self::Batch(error) => ExitCode::from(error.exit().code()),
@@ -85,11 +89,18 @@ impl fmt::Display for Failure {
         match self {
             Self::Usage(sentence) | Self::Io(sentence) | Self::Key(sentence) => f.write_str(sentence),
             Self::Config(error) => error.fmt(f),
+            Self::Simulation(errors) => errors.fmt(f),
             Self::Batch(error) => error.fmt(f),
             Self::Internal(sentence) => {
                 write!(f, "seawall contradicts itself, which is a bug in it: {sentence}")
             }
         }
+    }
+}
+
+impl From<SimulationErrors> for Failure {
+    fn from(errors: SimulationErrors) -> Self {
+        Self::Simulation(errors)
     }
 }
 

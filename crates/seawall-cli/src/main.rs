@@ -16,6 +16,7 @@ mod mock;
 mod named;
 mod open_files;
 mod schema;
+mod simulate;
 mod talk;
 mod test;
 
@@ -53,6 +54,8 @@ enum Command {
     Mock(Box<mock::Args>),
     /// Whether a client does right when a server fails: scenarios from files.
     Test(Box<test::Args>),
+    /// What policies do to a server and its callers, in virtual time.
+    Simulate(Box<simulate::Args>),
     /// Completions for a shell.
     Completions(completions::Args),
     /// The manual pages.
@@ -73,6 +76,8 @@ Examples:
     seawall mock --route 'POST /v1/payments = 2x 503, 200'
   Does it do right? The same failures as files, with what must come of them:
     seawall test examples/scenarios
+  What would these policies do to my server, and it to them?
+    seawall simulate examples/simulations/stall.toml
 
 Exit codes: 0 as asked, 1 the answer is \"no\", 2 bad input or usage, 3 the money is gone, 70 a bug, 74 I/O,
 77 the key is refused, 130 interrupted.
@@ -86,6 +91,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(args, cli.common),
         Command::Mock(args) => mock::run(args, cli.common),
         Command::Test(args) => test::run(args, cli.common),
+        Command::Simulate(args) => simulate::run(args, cli.common),
         Command::Completions(args) => completions::run(args, cli.common),
         Command::Man(args) => man::run(args, cli.common),
         Command::Schema(args) => schema::run(args),

@@ -1,0 +1,225 @@
+//! `seawall simulate`: policies in virtual time, from a file or a published experiment.
+//!
+//! What can go wrong: a run of minutes that Ctrl-C does not end; a report that differs from machine to machine. So the
+//! work is on threads of its own while this one listens, and what depends on the machine, how fast it went, is said on
+//! stderr alone.
+
+mod spent;
+
+use crate::common::Common;
+use crate::failure::{Failure, INTERRUPTED};
+use crate::files;
+use crate::interrupts::Interrupts;
+use clap::builder::PossibleValuesParser;
+use seawall::clock::{Clock as _, TokioClock};
+use seawall_core::time::{Duration, Instant};
+use seawall_lab::run::Halt;
+use seawall_lab::run::simulate::{Progress, SCENARIO_BYTES_MAX, Simulation, run_studies};
+use seawall_lab::sim::document::{Document, Wants};
+use seawall_lab::sim::preset::{self, Preset, Scale};
+use seawall_lab::sim::study::Study;
+use seawall_lab::sim::tally::Tally;
+use spent::Spent;
+use std::io::{IsTerminal as _, Write as _};
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::thread;
+use tokio::sync::{oneshot, watch};
+
+/// How often progress is drawn at the most.
+const DRAWN_EVERY: Duration = Duration::from_millis(100);
+
+const EXAMPLES: &str = "\
+Examples:
+  Who survives a stall of five seconds, and who makes it last?
+    seawall simulate examples/simulations/stall.toml
+  A published experiment, with its figures beside ours:
+    seawall simulate --preset google-budget
+  The same as one JSON document; the same seed gives the same bytes, on any machine:
+    seawall simulate --preset google-budget --seed 7 --json
+
+Exit codes: 0 it ran and every assert holds, 1 an assert does not hold, 2 the file cannot be right, 74 the machine
+would not, 130 interrupted.";
+
+/// What is simulated, and how often.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The file of a simulation: who calls, what the server does, and the policies.
+    #[arg(
+        value_name = "FILE",
+        required_unless_present = "preset",
+        conflicts_with = "preset"
+    )]
+    file: Option<PathBuf>,
+    /// A published experiment in place of a file.
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(preset::ALL.iter().map(|preset| preset.name)))]
+    preset: Option<String>,
+    /// How many seeds each policy runs with [default: the file's, or as many as the experiment needs].
+    #[arg(long, value_name = "N")]
+    seeds: Option<NonZeroU32>,
+    /// How many runs side by side [default: one for each core].
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+}
+
+/// What is to be run, and what becomes a report.
+enum Wanted {
+    File(Box<Simulation>),
+    Preset(&'static Preset, Vec<Study>),
+}
+
+impl Wanted {
+    fn of(args: &Args, common: Common) -> Result<Self, Failure> {
+        if let Some(name) = &args.preset {
+            let preset = preset::named(name).ok_or_else(|| {
+                Failure::internal(format!("there is no preset `{name}` that the arguments let in"))
+            })?;
+            let scale = Scale {
+                seed: common.seed(),
+                seeds: args.seeds.map_or(preset.seeds, NonZeroU32::get),
+            };
+            return Ok(Self::Preset(preset, (preset.parts)(&scale)));
+        }
+        let path = args
+            .file
+            .as_ref()
+            .ok_or_else(|| Failure::usage("neither a file nor a preset is named"))?;
+        let shown = path.display().to_string();
+        let bytes = files::read_at_most(path, &shown, SCENARIO_BYTES_MAX as u64)?;
+        let mut simulation = Simulation::from_bytes(&shown, &bytes)?;
+        let study = &mut simulation.study;
+        study.seed = common.seed_typed().unwrap_or(study.seed);
+        study.seeds = args.seeds.map_or(study.seeds, NonZeroU32::get);
+        Ok(Self::File(Box::new(simulation)))
+    }
+
+    fn studies(&self) -> &[Study] {
+        match self {
+            Self::File(simulation) => std::slice::from_ref(&simulation.study),
+            Self::Preset(_, studies) => studies,
+        }
+    }
+
+    fn document(&self, tallies: &[Vec<Tally>]) -> Document {
+        match self {
+            Self::File(simulation) => simulation.document(tallies.first().map_or(&[], Vec::as_slice)),
+            Self::Preset(preset, studies) => Document::of_preset(preset, studies, tallies),
+        }
+    }
+}
+
+/// Runs it.
+pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
+    // Before anybody listens to signals: a pipe may keep us waiting, and Ctrl-C must end that, too.
+    let wanted = Arc::new(Wanted::of(args, common)?);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::io("the runtime", &error))?;
+    let began = Spent::so_far();
+    let Some(tallies) = runtime.block_on(tallies(args, common, &wanted))? else {
+        common.talk().note("interrupted");
+        return Ok(ExitCode::from(INTERRUPTED));
+    };
+    let document = wanted.document(&tallies);
+    let events: u64 = tallies.iter().flatten().map(|tally| tally.events).sum();
+    if let Some(spent) = began.and_then(Spent::since) {
+        common.talk().note(spent.speed(events));
+    }
+    if common.json {
+        crate::print(&document.json())?;
+    } else {
+        let wants = if common.is_verbose() {
+            Wants::Settings
+        } else {
+            Wants::Figures
+        };
+        crate::print(document.text(wants, common.colour()).trim_end())?;
+    }
+    Ok(match document.asserts_missed() {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::from(1),
+    })
+}
+
+/// What every run counted; nothing where it was interrupted.
+async fn tallies(
+    args: &Args,
+    common: Common,
+    wanted: &Arc<Wanted>,
+) -> Result<Option<Vec<Vec<Tally>>>, Failure> {
+    let mut interrupts = Interrupts::listen().map_err(|error| Failure::io("signals", &error))?;
+    let threads = args.threads.unwrap_or_else(|| {
+        // A machine that does not say has one core.
+        std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+    });
+    let halt = Halt::default();
+    let (tell, mut told) = watch::channel(None);
+    let (end, mut ended) = oneshot::channel();
+    let (studies, pulled) = (Arc::clone(wanted), halt.clone());
+    // A thread that nobody waits for: a runtime would wait for its own.
+    thread::Builder::new()
+        .spawn(move || {
+            let tallies = run_studies(studies.studies(), threads, &pulled, |progress| {
+                tell.send_replace(Some(progress));
+            });
+            // Nobody listens after an interrupt.
+            let _ = end.send(tallies);
+        })
+        .map_err(|error| Failure::io("a thread for the runs", &error))?;
+    let mut screen = Screen::new(common);
+    loop {
+        tokio::select! {
+            tallies = &mut ended => {
+                screen.clear();
+                return tallies.map_err(|_| Failure::internal("a run has panicked"));
+            }
+            Ok(()) = told.changed() => screen.show(*told.borrow_and_update()),
+            () = interrupts.next() => {
+                screen.clear();
+                // Runs that have begun are not waited for: they end with the process.
+                halt.pull();
+                return Ok(None);
+            }
+        }
+    }
+}
+
+/// A line of a terminal that says how far it is; of a pipe nothing.
+struct Screen {
+    clock: TokioClock,
+    drawn_at: Option<Instant>,
+    draws: bool,
+}
+
+impl Screen {
+    fn new(common: Common) -> Self {
+        Self {
+            clock: TokioClock::new(),
+            drawn_at: None,
+            draws: !common.is_quiet() && std::io::stderr().is_terminal(),
+        }
+    }
+
+    fn show(&mut self, progress: Option<Progress>) {
+        let Some(Progress { done, of }) = progress.filter(|_| self.draws) else {
+            return;
+        };
+        let now = self.clock.now();
+        if self.drawn_at.is_some_and(|at| now.since(at) < DRAWN_EVERY) {
+            return;
+        }
+        self.drawn_at = Some(now);
+        // Who cannot see it misses nothing.
+        let _ = write!(std::io::stderr(), "\r\x1b[K{done} of {of} runs");
+    }
+
+    fn clear(&self) {
+        if self.drawn_at.is_some() {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}
