@@ -6,6 +6,7 @@
 //! - [`tally`] is what comes out of one run, [`summary`] of many, and [`stats`] how far a figure can be trusted;
 //! - [`study`] puts policies side by side, [`preset`] has published ones, [`assert`](mod@assert) says what must come of
 //!   them, and [`document`] is the report;
+//! - [`report`] is what it looks like;
 //! - [`luck`] is where chance comes from, and [`agenda`] what happens next.
 
 pub mod agenda;
@@ -15,6 +16,7 @@ pub mod luck;
 pub mod model;
 pub mod precheck;
 pub mod preset;
+pub mod report;
 pub mod search;
 mod server;
 pub mod stats;

@@ -4,8 +4,6 @@
 //! markup or, by a mark of direction, as another name. So what is near an end and not at it says so, what is no number
 //! is a dash, and names are made harmless here, for every format.
 
-use seawall_core::time::Duration;
-
 /// Stands where there is no figure.
 pub(super) const NONE: &str = "–";
 
@@ -15,19 +13,17 @@ pub(super) fn percent(share: f64) -> String {
         return NONE.to_owned();
     }
     let percent = share * 100.0;
-    if percent > 0.0 && percent < 0.01 {
+    if percent > 0.0 && percent < 0.005 {
         return "<\u{a0}0.01\u{a0}%".to_owned();
     }
-    if percent < 100.0 && percent > 99.99 {
+    if percent < 100.0 && percent > 99.995 {
         return ">\u{a0}99.99\u{a0}%".to_owned();
     }
     let digits = match percent {
         p if p <= 0.0 || p >= 100.0 => 0,
-        p if p < 1.0 || p > 99.0 => 2,
-        p if p < 10.0 || p > 90.0 => 1,
-        _ => 0,
+        p if !(1.0..=99.0).contains(&p) => 2,
+        _ => 1,
     };
-    // What rounds to all and is not all has one digit more.
     format!("{}\u{a0}%", rounded(percent, digits))
 }
 
@@ -55,24 +51,6 @@ pub(super) fn length(millis: f64) -> String {
     format!("{}\u{a0}{unit}", three_digits(value))
 }
 
-/// A policy's or a model's length, to the nanosecond.
-pub(super) fn exact(length: Duration) -> String {
-    let nanos = length.as_nanos();
-    let units = [
-        (3_600_000_000_000, "h"),
-        (60_000_000_000, "min"),
-        (1_000_000_000, "s"),
-        (1_000_000, "ms"),
-        (1_000, "µs"),
-    ];
-    let whole = units.into_iter().find(|(size, _)| nanos > 0 && nanos.is_multiple_of(*size));
-    match whole {
-        _ if nanos == 0 => "0".to_owned(),
-        Some((size, unit)) => format!("{}\u{a0}{unit}", nanos / size),
-        None => format!("{nanos}\u{a0}ns"),
-    }
-}
-
 /// So many a second: `4 028/s`.
 pub(super) fn rate(per_second: f64) -> String {
     match per_second.is_finite() {
@@ -90,6 +68,27 @@ pub(super) fn number(value: f64) -> String {
         return three_digits(value);
     }
     grouped(&rounded(value, 0))
+}
+
+/// A figure to be held beside another: four digits that count.
+pub(super) fn significant(value: f64) -> String {
+    if !value.is_finite() {
+        return NONE.to_owned();
+    }
+    let digits = match value.abs() {
+        v if v == 0.0 || v >= 999.5 => 0,
+        v if v >= 99.95 => 1,
+        v if v >= 9.995 => 2,
+        v if v >= 0.9995 => 3,
+        v if v >= 0.0995 => 4,
+        _ => 6,
+    };
+    let text = rounded(value, digits);
+    let text = match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.'),
+        false => &text,
+    };
+    grouped(text)
 }
 
 /// A count, in groups of three digits.
@@ -131,7 +130,9 @@ fn three_digits(value: f64) -> String {
 }
 
 fn grouped(digits: &str) -> String {
-    let (whole, rest) = digits.split_once('.').map_or((digits, None), |(w, r)| (w, Some(r)));
+    let (whole, rest) = digits
+        .split_once('.')
+        .map_or((digits, None), |(w, r)| (w, Some(r)));
     let (sign, whole) = whole.strip_prefix('-').map_or(("", whole), |whole| ("-", whole));
     let mut text = sign.to_owned();
     for (at, digit) in whole.chars().enumerate() {

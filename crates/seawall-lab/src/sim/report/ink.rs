@@ -36,12 +36,8 @@ pub(super) enum Ink {
 /// How many kinds have a colour, a pattern and a dash of their own.
 pub(super) const KINDS: usize = 6;
 
-const KIND_ON_PAPER: [&str; KINDS] = [
-    "#0068a6", "#b34700", "#00795a", "#9a4a86", "#8a6100", "#6e7781",
-];
-const KIND_IN_THE_DARK: [&str; KINDS] = [
-    "#56b4e9", "#f0883e", "#2fbf91", "#e29bc9", "#e3b341", "#9aa4af",
-];
+const KIND_ON_PAPER: [&str; KINDS] = ["#0068a6", "#b34700", "#00795a", "#9a4a86", "#8a6100", "#6e7781"];
+const KIND_IN_THE_DARK: [&str; KINDS] = ["#56b4e9", "#f0883e", "#2fbf91", "#e29bc9", "#e3b341", "#9aa4af"];
 const KIND_CLASS: [&str; KINDS] = ["k0", "k1", "k2", "k3", "k4", "k5"];
 /// Dashes that belong to the kinds: lines are told apart by them where colours are not.
 const KIND_DASH: [&str; KINDS] = ["", "7 3", "2 2.5", "9 3 2 3", "4 2", "1 3"];
@@ -73,7 +69,7 @@ impl Ink {
         match self {
             Self::Surface => "#ffffff",
             Self::Text => "#1b1f24",
-            Self::Muted => "#57606a",
+            Self::Muted => "#545d67",
             Self::Grid => "#e4e7eb",
             Self::Axis => "#868e96",
             Self::Load => "#d3d8de",
@@ -89,7 +85,7 @@ impl Ink {
         match self {
             Self::Surface => "#0d1117",
             Self::Text => "#e6edf3",
-            Self::Muted => "#9aa4af",
+            Self::Muted => "#a3adb8",
             Self::Grid => "#21262d",
             Self::Axis => "#6e7681",
             Self::Load => "#343b44",

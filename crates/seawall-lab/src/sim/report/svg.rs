@@ -73,7 +73,12 @@ impl Drawing {
 
     /// A rectangle with the pattern of a kind.
     pub(super) fn patterned(&mut self, frame: &Frame, pattern: &Pattern) {
-        let _infallible = writeln!(self.body, "<rect {} fill=\"{}\"/>", place(frame), self.filled(pattern));
+        let _infallible = writeln!(
+            self.body,
+            "<rect {} fill=\"{}\"/>",
+            place(frame),
+            self.filled(pattern)
+        );
     }
 
     pub(super) fn line(&mut self, from: (f64, f64), to: (f64, f64), ink: Ink, width: f64, dash: &str) {
@@ -103,14 +108,29 @@ impl Drawing {
         let _infallible = writeln!(self.body, "<path d=\"{path}\" {}{opacity}/>", ink.fill());
     }
 
-    /// The same with a pattern, its upper edge drawn in the page's colour so that neighbours are apart.
+    /// The same with a pattern.
     pub(super) fn patterned_area(&mut self, path: &str, pattern: &Pattern) {
-        let _infallible = writeln!(self.body, "<path d=\"{path}\" fill=\"{}\"/>", self.filled(pattern));
+        let _infallible = writeln!(
+            self.body,
+            "<path d=\"{path}\" fill=\"{}\"/>",
+            self.filled(pattern)
+        );
     }
 
-    pub(super) fn dot(&mut self, at: (f64, f64), radius: f64, ink: Ink) {
-        let (x, y, r) = (px(at.0), px(at.1), px(radius));
-        let _infallible = writeln!(self.body, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{r}\" {}/>", ink.fill());
+    /// A mark of a kind: each has a shape of its own.
+    pub(super) fn mark(&mut self, at: (f64, f64), kind: usize) {
+        let (x, y) = at;
+        let corner = |dx: f64, dy: f64| format!("{} {}", px(x + dx), px(y + dy));
+        let corners: &[(f64, f64)] = match kind % KINDS {
+            0 => &[(-2.8, -2.8), (2.8, -2.8), (2.8, 2.8), (-2.8, 2.8)],
+            1 => &[(0.0, -4.0), (3.6, 2.8), (-3.6, 2.8)],
+            2 => &[(0.0, -4.2), (4.2, 0.0), (0.0, 4.2), (-4.2, 0.0)],
+            3 => &[(0.0, 4.0), (3.6, -2.8), (-3.6, -2.8)],
+            4 => &[(-4.0, -1.5), (4.0, -1.5), (4.0, 1.5), (-4.0, 1.5)],
+            _ => &[(-1.5, -4.0), (1.5, -4.0), (1.5, 4.0), (-1.5, 4.0)],
+        };
+        let corners: Vec<String> = corners.iter().map(|(dx, dy)| corner(*dx, *dy)).collect();
+        self.area(&format!("M{}Z", corners.join("L")), Ink::Kind(kind), 1_000);
     }
 
     pub(super) fn text(&mut self, at: (f64, f64), anchor: Anchor, size: Size, ink: Ink, text: &str) {
@@ -161,7 +181,14 @@ impl Drawing {
     }
 
     /// The whole picture. `title` says what it shows, `about` what there is to see, for who cannot see it.
-    pub(super) fn finish(self, width: f64, height: f64, title: &str, about: &str, setting: Setting) -> String {
+    pub(super) fn finish(
+        self,
+        width: f64,
+        height: f64,
+        title: &str,
+        about: &str,
+        setting: Setting,
+    ) -> String {
         let Self { id, body } = self;
         let style = match setting {
             Setting::File => format!("<style>{}</style>\n", dark_style()),
@@ -208,7 +235,10 @@ fn patterns(id: &str, body: &str) -> String {
         .enumerate()
         .map(|(kind, mark)| (format!("{id}-k{kind}"), Ink::Kind(kind), mark))
         .collect();
-    let hatch = format!("<path d=\"M-1 1L1 -1M0 6L6 0M5 7L7 5\" {}/>", Ink::OutageEdge.stroke("0.6"));
+    let hatch = format!(
+        "<path d=\"M-1 1L1 -1M0 6L6 0M5 7L7 5\" {}/>",
+        Ink::OutageEdge.stroke("0.6")
+    );
     all.push((format!("{id}-out"), Ink::Outage, hatch.clone()));
     all.push((
         format!("{id}-never"),

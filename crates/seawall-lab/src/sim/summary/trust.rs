@@ -78,7 +78,8 @@ pub(super) fn intervals(tallies: &[Tally], collapsed: u64, recoveries: &[Option<
 
 /// `ours` beside those of the first policy, which is called `than`; `None` of fewer than two seeds.
 pub(in crate::sim) fn beside(ours: &[Tally], than: &str, first: &[Tally]) -> Option<Beside> {
-    let figures: [(&'static str, fn(&Tally) -> f64); 3] = [
+    type Figure = fn(&Tally) -> f64;
+    let figures: [(&'static str, Figure); 3] = [
         ("success_rate", |tally| share(tally.succeeded, tally.calls)),
         ("amplification", |tally| share(tally.arrivals, tally.calls)),
         ("mean_ms", |tally| {
