@@ -56,13 +56,13 @@ fn decorrelated_delays_come_from_the_seed() {
             10ms     call 1 #1@0 backing-off until 306ms  +charge
             306ms    call 1 #2@0 retry  +place
             316ms    call 1 #2@0 met failed  -place
-            316ms    call 1 #2@0 backing-off until 891ms  +charge
-            891ms    call 1 #3@0 retry  +place
-            901ms    call 1 #3@0 met failed  -place
-            901ms    call 1 #3@0 backing-off until 1356ms  +charge
-            1356ms   call 1 #4@0 retry  +place
-            1366ms   call 1 #4@0 met failed  -place
-            1366ms   call 1 #4@0 attempts-spent: all 4 attempts that the policy allows were made
+            316ms    call 1 #2@0 backing-off until 890ms  +charge
+            890ms    call 1 #3@0 retry  +place
+            900ms    call 1 #3@0 met failed  -place
+            900ms    call 1 #3@0 backing-off until 1354ms  +charge
+            1354ms   call 1 #4@0 retry  +place
+            1364ms   call 1 #4@0 met failed  -place
+            1364ms   call 1 #4@0 attempts-spent: all 4 attempts that the policy allows were made
         "#]],
     );
 }
