@@ -124,3 +124,6 @@ fn mean_of(histogram: &Histogram) -> Part {
 fn cost(tally: &Tally) -> f64 {
     super::dollars(tally.cost_pico_dollars)
 }
+
+#[cfg(test)]
+mod tests;
