@@ -270,8 +270,8 @@ fn style() -> String {
          border-top:1px solid}}h3{{font-size:15px;margin:20px 0 6px}}\
          p{{margin:6px 0}}figure{{margin:0 0 20px;overflow-x:auto}}svg{{max-width:100%;height:auto;display:block}}\
          .scroll{{overflow-x:auto}}table{{border-collapse:collapse;font-size:13px;margin:8px 0 16px}}\
-         td,th{{text-align:left;padding:4px 14px 4px 0;border-bottom:1px solid;vertical-align:top}}\
-         th{{font-weight:500}}td:first-child{{min-width:11em}}td.n,th.n{{text-align:right;min-width:0;font-variant-numeric:tabular-nums}}td.n,tbody th{{white-space:nowrap}}th.n{{max-width:11em}}\
+         td,th{{text-align:left;padding:4px 10px 4px 0;border-bottom:1px solid;vertical-align:top}}\
+         th{{font-weight:500}}td:first-child{{min-width:9em}}td.n,th.n{{text-align:right;min-width:0;font-variant-numeric:tabular-nums}}td.n,tbody th{{white-space:nowrap}}th.n{{max-width:11em}}\
          .ci{{font-size:11px;display:block}}.yes,.no{{font-weight:600;white-space:nowrap}}\
          dt{{font-weight:600}}dd{{margin:0 0 6px}}pre{{border:1px solid;padding:10px;overflow-x:auto}}\
          {}@media screen and (prefers-color-scheme:dark){{{}}}{}\

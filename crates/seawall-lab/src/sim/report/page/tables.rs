@@ -178,11 +178,12 @@ pub(super) fn figures(part: &Part<'_>) -> String {
     )
 }
 
-/// From where to where, the unit once; one figure where both ends read alike.
+/// From where to where, the unit once; where both ends read alike, that nothing is to be seen of luck.
 fn interval(ci: Interval, write: fn(f64) -> String) -> String {
     let (low, high) = (write(ci.low), write(ci.high));
     let text = match (low.rsplit_once('\u{a0}'), high.rsplit_once('\u{a0}')) {
-        _ if low == high => format!("± 0, {high}"),
+        _ if low == high && ci.high.is_finite() => "± 0".to_owned(),
+        _ if low == high => high,
         (Some((least, unit)), Some((_, other))) if unit == other => format!("{least} to {high}"),
         _ => format!("{low} to {high}"),
     };
