@@ -6,9 +6,11 @@
 
 mod events;
 mod read;
+mod schema;
 mod trace;
 
 pub use read::{SCENARIO_BYTES_MAX, Simulation, SimulationError, SimulationErrors};
+pub use schema::schema;
 pub use trace::TRACE_CALLS_MAX;
 
 use super::Halt;

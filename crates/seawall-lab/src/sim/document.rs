@@ -11,6 +11,7 @@ mod switches;
 mod text;
 
 use super::assert::Judged;
+use super::precheck::{Precheck, precheck};
 use super::preset::{Findings, Preset};
 use super::study::{Claim, Study};
 use super::summary::Summary;
@@ -34,6 +35,8 @@ pub struct Document {
     pub seeds: u32,
     /// For each part, every switch, whether somebody wrote it or not, and every policy's settings.
     pub scenario: Vec<Map<String, Value>>,
+    /// What closed forms say before anything runs.
+    pub precheck: Prechecks,
     /// What each policy came to, part by part.
     pub policies: Vec<Figures>,
     /// Published figures beside ours.
@@ -45,6 +48,24 @@ pub struct Document {
     pub notes: Vec<String>,
     /// What was asserted, and what came of it.
     pub asserts: Vec<Judged>,
+}
+
+/// What closed forms say of every policy.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Prechecks {
+    /// Part by part.
+    pub policies: Vec<Foretold>,
+}
+
+/// What closed forms say of one policy.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Foretold {
+    /// The part, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
+    /// What they say.
+    #[serde(flatten)]
+    pub precheck: Precheck,
 }
 
 /// What one policy came to.
@@ -82,12 +103,22 @@ impl Document {
             };
             study.summaries(tallies).into_iter().map(figures)
         });
+        let foretold = studies.iter().flat_map(|study| {
+            let contenders = study.contenders.iter();
+            contenders.map(move |contender| Foretold {
+                part: several.then(|| study.name.clone()),
+                precheck: precheck(&study.model, contender),
+            })
+        });
         Self {
             preset: None,
             name: name.to_owned(),
             seed: studies.first().map_or(0, |study| study.seed),
             seeds: studies.iter().map(|study| study.seeds).max().unwrap_or(0),
             scenario: studies.iter().map(scenario).collect(),
+            precheck: Prechecks {
+                policies: foretold.collect(),
+            },
             policies: figures.collect(),
             claims: Vec::new(),
             table: None,

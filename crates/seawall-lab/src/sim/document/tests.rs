@@ -79,7 +79,11 @@ fn people_read_the_scenario_the_figures_and_what_does_not_hold() {
         short �[2J outage: 2 seeds from 3
           all       horizon = "20s", hop = "0s", spread = "route", warmup = "0s"
           load      clients = 1, rate = 50, gaps = "constant", bursts = []
-          server    workers = 1, latency = "10ms", order = "fifo", queue = "unbounded", orphans = "worked", failures = 0, outages = [{ at = "5s", for = "2s", how = "503", share = 1 … (all of it: --json)
+          server    workers = 1, latency = "10ms", order = "fifo", queue = "unbounded", orphans = "worked", failures = 0, outages = [{ at = "5s", for = "2s", how = "503", share = 1 … (all of it: --verbose)
+
+        before any run
+          off: stable
+          default: stable
 
           policy   success  attempts/call     p50    p99  peak/s  recovery  collapsed
           off      89.99 %              1    10ms   10ms      50        0s        0 %
@@ -119,7 +123,8 @@ fn the_keys_of_the_document_are_those_that_others_read() {
     assert_eq!(
         keys(&document),
         [
-            "asserts", "claims", "name", "notes", "policies", "preset", "scenario", "seed", "seeds"
+            "asserts", "claims", "name", "notes", "policies", "precheck", "preset", "scenario", "seed",
+            "seeds"
         ]
     );
     let policy = &document["policies"][0];

@@ -3,6 +3,7 @@
 use super::{Document, Figures};
 use crate::scenario::Colour;
 use crate::sim::assert::Judged;
+use crate::sim::precheck::{Precheck, Stability, Weight};
 use crate::sim::study::Claim;
 use crate::sim::summary::Summary;
 use serde_json::{Map, Value};
@@ -68,6 +69,7 @@ pub(super) fn write(document: &Document, wants: Wants, colour: Colour) -> String
             }
             text.push_str(&scenario(part, wants));
         }
+        text.push_str(&foretold(document, wants));
     } else {
         text.push_str(&format!(
             "  {} parts; every switch of each is in --json\n",
@@ -124,6 +126,43 @@ fn scenario(part: &Map<String, Value>, wants: Wants) -> String {
         }
     }
     text
+}
+
+/// What closed forms say: a verdict for each policy, and what is likely to hurt.
+fn foretold(document: &Document, wants: Wants) -> String {
+    let mut text = String::new();
+    for foretold in &document.precheck.policies {
+        let Precheck {
+            policy,
+            stability,
+            findings,
+        } = &foretold.precheck;
+        let part = foretold
+            .part
+            .as_ref()
+            .map_or_else(String::new, |part| format!("{}: ", line(part)));
+        text.push_str(&format!("  {part}{}: {}\n", line(policy), stands(*stability)));
+        for finding in findings {
+            let sign = match (finding.weight, wants) {
+                (Weight::Warning, _) => '!',
+                (Weight::Unknown, _) => '?',
+                (Weight::Fact, Wants::Settings) => '-',
+                (Weight::Fact, Wants::Figures) => continue,
+            };
+            text.push_str(&format!("    {sign} {}\n", line(&finding.text)));
+        }
+    }
+    format!("\nbefore any run\n{text}")
+}
+
+const fn stands(stability: Stability) -> &'static str {
+    match stability {
+        Stability::Stable => "stable",
+        Stability::Vulnerable => "vulnerable",
+        Stability::Metastable => "metastable",
+        Stability::Overloaded => "overloaded",
+        Stability::Unknown => "not known in closed form",
+    }
 }
 
 /// A table's entries as TOML writes them on a line.
