@@ -1,4 +1,4 @@
-//! `seawall schema config|script|scenario`: JSON Schemas, so that editors complete keys and underline mistakes.
+//! `seawall schema config|script|scenario|simulation`: JSON Schemas, so that editors complete keys and underline mistakes.
 
 use crate::failure::Failure;
 use clap::ValueEnum;
@@ -12,16 +12,18 @@ Examples:
     seawall schema script > mock.schema.json
   For scenarios:
     seawall schema scenario > scenario.schema.json
+  For simulations:
+    seawall schema simulation > simulation.schema.json
 
 A schema knows names, types and words. What one key says about another only `seawall check`,
-`seawall mock` and `seawall test` tell.";
+`seawall mock`, `seawall test` and `seawall simulate` tell.";
 
 /// Whose schema.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Which files.
-    #[arg(value_name = "config|script|scenario", value_enum)]
+    #[arg(value_name = "config|script|scenario|simulation", value_enum)]
     of: Kind,
 }
 
@@ -33,6 +35,8 @@ enum Kind {
     Script,
     /// Scenario files.
     Scenario,
+    /// Files of simulations.
+    Simulation,
 }
 
 /// Prints it.
@@ -40,6 +44,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let schema = match args.of {
         Kind::Config => format!("{:#}", seawall::config::schema()),
         Kind::Scenario => format!("{:#}", seawall_lab::scenario::schema()),
+        Kind::Simulation => format!("{:#}", seawall_lab::run::simulate::schema()),
         Kind::Script => seawall_lab::file::SCHEMA.trim_end().to_owned(),
     };
     crate::print(&schema)?;

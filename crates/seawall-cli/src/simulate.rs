@@ -156,6 +156,10 @@ async fn tallies(
         // A machine that does not say has one core.
         std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
     });
+    let runs: usize = wanted.studies().iter().map(|study| study.jobs().count()).sum();
+    common
+        .talk()
+        .detail(format_args!("{runs} runs, {threads} side by side"));
     let halt = Halt::default();
     let (tell, mut told) = watch::channel(None);
     let (end, mut ended) = oneshot::channel();

@@ -11,6 +11,7 @@ mod mock;
 mod paced;
 mod risky;
 mod schema;
+mod simulate;
 mod test;
 mod trials;
 mod watched;

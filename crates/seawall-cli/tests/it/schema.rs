@@ -4,6 +4,7 @@ use crate::{seawall_in, text};
 use seawall::config::keys::{Key, Takes};
 use seawall::config::{Config, keys};
 use seawall_lab::file::MockFile;
+use seawall_lab::run::simulate::Simulation;
 use seawall_lab::scenario::Scenario;
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -81,6 +82,40 @@ fn a_mock_file_with_a_wrong_name_type_or_word_fails_its_schema_too() {
     ] {
         MockFile::parse("mock.toml", file).expect_err(file);
         assert!(!schema.is_valid(&json(file)), "{file}");
+    }
+}
+
+#[test]
+fn a_simulation_that_is_read_is_taken_by_its_schema_and_a_wrong_one_is_not() {
+    // An editor that underlines what runs, or nothing at all, helps nobody.
+    let schema = schema("simulation");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let example = |name: &str| {
+        let path = root.join("examples/simulations").join(name);
+        std::fs::read_to_string(path).expect("the file is there")
+    };
+    let mut files = blocks("docs/reference/simulation.md");
+    files.extend(["stall.toml", "budget.toml", "limited.toml"].map(example));
+    for file in &files {
+        Simulation::parse("a.toml", file).unwrap_or_else(|errors| panic!("{errors}"));
+        let fault = schema.validate(&json(file)).err().map(|error| error.to_string());
+        assert_eq!(fault, None, "{file}");
+    }
+    for (right, wrong) in [
+        ("horizon =", "horizn ="),
+        ("rate = 100", "rate = \"100\""),
+        ("capacity = 150", ""),
+        ("orphans = \"worked\"", "orphans = \"eaten\""),
+        ("how = \"hang\"", "how = \"hung\""),
+        ("naive = \"immediate\"", "naive = \"quick\""),
+        ("retries = 3", "retrys = 3"),
+        ("fleet = \"one\"", ""),
+        ("fleet = \"one\"", "fleet = { process = 0 }"),
+    ] {
+        let file = files[0].replace(right, wrong);
+        assert_ne!(file, files[0], "{right}");
+        Simulation::parse("a.toml", &file).expect_err(&file);
+        assert!(!schema.is_valid(&json(&file)), "{file}");
     }
 }
 

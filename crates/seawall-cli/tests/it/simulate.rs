@@ -1,0 +1,114 @@
+//! `seawall simulate`, as users run it.
+
+use crate::{Folder, seawall_in, text};
+use serde_json::Value;
+
+/// A few seconds of a server that stalls.
+const FILE: &str = r#"
+horizon = "20s"
+seeds = 2
+load = { rate = 20 }
+[server]
+capacity = 30
+orphans = "worked"
+outages = [{ at = "2s", for = "1s", how = "503" }]
+[[policy]]
+name = "default"
+fleet = "one"
+assert = ["amplification < 1.5"]
+"#;
+
+#[test]
+fn one_seed_gives_the_same_bytes_and_its_speed_goes_elsewhere() {
+    // Could break by a figure of the machine in the report, or by threads that hand their tallies over as they end.
+    let folder = Folder::new("simulate-bytes");
+    let file = folder.file("stall.toml", FILE);
+    let run = |threads: &str, seed: &str| {
+        let output = seawall_in(
+            &folder.0,
+            &["simulate", &file, "--json", "--threads", threads, "--seed", seed],
+        );
+        assert!(output.status.success());
+        assert!(text(output.stderr).contains("{\"events_per_cpu_s\":"));
+        text(output.stdout)
+    };
+    let first = run("1", "7");
+    assert_eq!(run("3", "7"), first);
+    assert_ne!(run("3", "8"), first);
+    let document: Value = serde_json::from_str(&first).expect("one JSON document");
+    assert_eq!((&document["seed"], &document["seeds"]), (&7.into(), &2.into()));
+    assert_eq!(document["asserts"][0]["holds"], true);
+    assert_eq!(document["policies"][0]["name"], "default");
+    assert_eq!(document["scenario"][0]["server"][0]["workers"], 1);
+}
+
+#[test]
+fn the_exit_code_says_whether_what_was_asserted_holds() {
+    // Could break by an assert that is told and does not count, or by a wrong file that counts as a miss.
+    let folder = Folder::new("simulate-exits");
+    for (file, code) in [
+        (FILE.to_owned(), 0),
+        (FILE.replace("amplification < 1.5", "amplification < 0.1"), 1),
+        (FILE.replace("amplification < 1.5", "amplifcation < 1.5"), 2),
+    ] {
+        let file = folder.file("a.toml", file);
+        let output = seawall_in(&folder.0, &["simulate", &file, "--quiet"]);
+        assert_eq!(output.status.code(), Some(code), "{}", text(output.stderr));
+        match code {
+            2 => assert!(
+                text(output.stderr).contains("did you mean `amplification`?") && output.stdout.is_empty()
+            ),
+            _ => assert!(output.stderr.is_empty() && text(output.stdout).contains("amplification < ")),
+        }
+    }
+    for words in [
+        &["simulate"][..],
+        &["simulate", "no.toml"],
+        &["simulate", "--preset", "nobodys"],
+        &["simulate", "a.toml", "--seeds", "0"],
+    ] {
+        let output = seawall_in(&folder.0, words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+    }
+}
+
+#[test]
+fn a_preset_has_its_published_figures_beside_ours() {
+    // Could break by a preset that runs and finds nothing.
+    let output = seawall_in(
+        ".".as_ref(),
+        &["simulate", "--preset", "google-budget", "--seeds", "1", "--json"],
+    );
+    let document: Value = serde_json::from_str(&text(output.stdout)).expect("one JSON document");
+    assert_eq!(document["preset"], "google-budget");
+    let claims = document["claims"].as_array().expect("claims");
+    assert!(
+        claims
+            .iter()
+            .all(|claim| claim["published"].is_number() && claim["measured"].is_number())
+            && !claims.is_empty()
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_a_run_of_hours_at_once() {
+    // Could break by a runtime that waits for its threads.
+    use std::process::{Command, Stdio};
+    let folder = Folder::new("simulate-interrupt");
+    let file = folder.file("long.toml", FILE.replace("20s", "10000h"));
+    let child = Command::new(env!("CARGO_BIN_EXE_seawall"))
+        .args(["simulate", &file, "--verbose"])
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    let mut child = child;
+    let stderr = child.stderr.take().expect("it is piped");
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(stderr));
+    // It says so once it listens.
+    let said = lines.next().expect("it says something").expect("a line");
+    assert!(said.contains("4 runs") || said.contains("2 runs"), "{said}");
+    crate::tell(child.id(), "INT");
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+}
