@@ -9,7 +9,7 @@ use super::figures::{count, number, percent};
 use crate::plan::Limit;
 use crate::sim::luck::Length;
 use crate::sim::model::{
-    Burst, Capacity, Contender, Failures, Fleet, Gaps, Layer, Load, Model, Order, Orphans, Outage, Price,
+    Burst, Capacity, Contender, Failures, Fleet, Gaps, Layer, Load, Model, Order, Orphans, Outage, Price, Renewal,
     Server, Spread, Start, Told,
 };
 use seawall_core::policy::{
@@ -198,6 +198,7 @@ fn of_server(server: &Server) -> Vec<Row> {
         failures,
         limit,
         outages,
+        renewal,
         price,
     } = server;
     let capacity = match capacity {
@@ -242,6 +243,12 @@ fn of_server(server: &Server) -> Vec<Row> {
         row("limit", limit.as_ref().map_or("none".to_owned(), of_limit)),
         row("price", of_price(*price)),
     ];
+    if let Some(Renewal { up, down, how, share }) = renewal {
+        let (up, down) = (length(*up), length(*down));
+        let (how, share) = (trouble(*how), percent(*share));
+        let told = format!("by chance: up for {up}, then down for {down}: {how}, {share} of attempts");
+        rows.push(row("outages", told));
+    }
     rows.extend(outages.iter().take(OUTAGES_MAX).map(|outage| {
         let Outage {
             at,
