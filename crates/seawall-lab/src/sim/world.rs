@@ -23,7 +23,7 @@ use fleet::Fleet;
 use patience::Patience;
 use seawall_core::time::Instant;
 use seawall_core::trace;
-use sources::Source;
+use sources::{Nth, Source};
 
 /// Something that happens.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +31,7 @@ pub(super) enum Event {
     /// The load's next call is due.
     Due,
     /// A client of a closed load calls.
-    Calls { client: u32 },
+    Calls { client: u32, nth: Nth },
     /// An attempt reaches what its layer calls.
     Reaches { attempt: u32, life: Life },
     /// A server has finished a job.
@@ -173,7 +173,7 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
         self.now = at;
         match event {
             Event::Due => self.due(),
-            Event::Calls { client } => self.call_again(client),
+            Event::Calls { client, nth } => self.call_again(client, nth),
             Event::Reaches { attempt, life } => {
                 // Its caller may have left on the way; the message arrives all the same.
                 if self.attempts.is_out(attempt, life.number()) {
@@ -207,8 +207,8 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
             Load::Open { .. } | Load::Pool { .. } | Load::Trace { .. } => self.plan_next(),
             Load::Closed { clients, .. } => {
                 for client in 0..*clients {
-                    if let Some(at) = self.source.first_of(client) {
-                        self.agenda.push(at, Event::Calls { client });
+                    if let Some((nth, at)) = self.source.first_of(client) {
+                        self.agenda.push(at, Event::Calls { client, nth });
                     }
                 }
             }
@@ -246,12 +246,11 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
         }
     }
 
-    fn call_again(&mut self, client: u32) {
-        if let Some(nth) = self.source.again(client, self.now) {
-            self.tally.events += 1;
-            self.tally.bin(self.now).due += 1;
-            self.begin_for(client, nth, self.now, (0, 0));
-        }
+    fn call_again(&mut self, client: u32, nth: Nth) {
+        let nth = self.source.number_of(client, nth);
+        self.tally.events += 1;
+        self.tally.bin(self.now).due += 1;
+        self.begin_for(client, nth, self.now, (0, 0));
     }
 
     /// A client's call, due at `due`, begins now.

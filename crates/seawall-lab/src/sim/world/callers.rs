@@ -478,8 +478,9 @@ impl<A: Agenda<Event> + Default> World<'_, A> {
         }
         self.count_end(&call, &reason, answered);
         self.tally.ended_at = self.now;
-        if let Some((client, at)) = self.source.ended(call.client, call.nth, self.now) {
-            self.agenda.push(at, Event::Calls { client });
+        if let Some((nth, at)) = self.source.ended(call.client, call.nth, self.now) {
+            let client = call.client;
+            self.agenda.push(at, Event::Calls { client, nth });
         }
         if let Some(waiting) = self.source.next_in_line() {
             self.begin_waiting(call.client, waiting);

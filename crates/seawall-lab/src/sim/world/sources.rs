@@ -4,7 +4,7 @@ use super::{Agenda, Event, World};
 use crate::sim::luck::{Luck, Purpose, whole};
 use crate::sim::model::{Burst, Gaps, Load, Start};
 use seawall_core::time::{Duration, Instant};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// A call that is due.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,24 @@ pub(super) struct Waiting {
     nth: u64,
 }
 
+/// The number of a client's call as an event carries it: a table by client would be read at random, and a million
+/// clients do not fit in a cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::sim) struct Nth([u8; 3]);
+
+impl Nth {
+    const FIRST: Self = Self([1, 0, 0]);
+    /// More than it can say.
+    const BEYOND: Self = Self([u8::MAX; 3]);
+
+    fn of(number: u64) -> Self {
+        match number.to_le_bytes() {
+            [low, middle, high, 0, 0, 0, 0, 0] => Self([low, middle, high]),
+            _ => Self::BEYOND,
+        }
+    }
+}
+
 /// The load at work.
 #[derive(Debug)]
 pub(super) struct Source<'m> {
@@ -32,8 +50,8 @@ pub(super) struct Source<'m> {
     due: u64,
     /// Of an open load: how much of its rate was used up, in calls.
     gone: f64,
-    /// Of a closed load: calls begun, by client.
-    begun: Vec<u32>,
+    /// Of a closed load: clients whose next call has a number that an event cannot hold, and that number.
+    many: BTreeMap<u32, u64>,
     /// Of a pool: connections that are free, and who waits for one.
     free: Vec<u32>,
     line: VecDeque<Waiting>,
@@ -41,10 +59,9 @@ pub(super) struct Source<'m> {
 
 impl<'m> Source<'m> {
     pub(super) fn new(load: &'m Load, luck: Luck, horizon: Duration) -> Self {
-        let (begun, free) = match load {
-            Load::Closed { clients, .. } => (vec![0; *clients as usize], Vec::new()),
-            Load::Pool { connections, .. } => (Vec::new(), (0..*connections).rev().collect()),
-            Load::Open { .. } | Load::Trace { .. } => (Vec::new(), Vec::new()),
+        let free = match load {
+            Load::Pool { connections, .. } => (0..*connections).rev().collect(),
+            Load::Closed { .. } | Load::Open { .. } | Load::Trace { .. } => Vec::new(),
         };
         Self {
             load,
@@ -52,7 +69,7 @@ impl<'m> Source<'m> {
             horizon: Instant::START.after(horizon),
             due: 0,
             gone: 0.0,
-            begun,
+            many: BTreeMap::new(),
             free,
             line: VecDeque::new(),
         }
@@ -130,7 +147,7 @@ impl<'m> Source<'m> {
     }
 
     /// When a client of a closed load first calls.
-    pub(super) fn first_of(&self, client: u32) -> Option<Instant> {
+    pub(super) fn first_of(&self, client: u32) -> Option<(Nth, Instant)> {
         let Load::Closed { think, start, .. } = self.load else {
             return None;
         };
@@ -141,21 +158,23 @@ impl<'m> Source<'m> {
                 Instant::START.after(think.draw(&mut draws))
             }
         };
-        (at < self.horizon).then_some(at)
+        (at < self.horizon).then_some((Nth::FIRST, at))
     }
 
     /// The number of the call that a client of a closed load makes now.
-    pub(super) fn again(&mut self, client: u32, now: Instant) -> Option<u64> {
-        if now >= self.horizon {
-            return None;
+    #[inline]
+    pub(super) fn number_of(&mut self, client: u32, nth: Nth) -> u64 {
+        match nth {
+            Nth::BEYOND => self
+                .many
+                .remove(&client)
+                .expect("what an event cannot hold stands here"),
+            Nth([low, middle, high]) => u64::from(u32::from_le_bytes([low, middle, high, 0])),
         }
-        let begun = &mut self.begun[client as usize];
-        *begun += 1;
-        Some(u64::from(*begun))
     }
 
     /// A client's call is over: when it calls again.
-    pub(super) fn ended(&mut self, client: u32, nth: u64, now: Instant) -> Option<(u32, Instant)> {
+    pub(super) fn ended(&mut self, client: u32, nth: u64, now: Instant) -> Option<(Nth, Instant)> {
         match self.load {
             Load::Closed {
                 think, calls_each, ..
@@ -165,7 +184,14 @@ impl<'m> Source<'m> {
                 }
                 let mut draws = self.luck.of(Purpose::Think, u64::from(client), nth);
                 let at = now.after(think.draw(&mut draws));
-                (at < self.horizon).then_some((client, at))
+                if at >= self.horizon {
+                    return None;
+                }
+                let next = Nth::of(nth + 1);
+                if next == Nth::BEYOND {
+                    self.many.insert(client, nth + 1);
+                }
+                Some((next, at))
             }
             Load::Pool { .. } => {
                 self.free.push(client);
