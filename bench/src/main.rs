@@ -1,5 +1,5 @@
 //! All of it, or the sections that are named: `speed`, `wire`, `contended`, `window`, `memory`, `fit`, `mock`,
-//! `behaviour`, `traps`, `compare`.
+//! `behaviour`, `sim`, `traps`, `compare`.
 //!
 //! `--check` asserts what does not depend on the machine, and no time: what is allocated, what a gate takes, and that
 //! each peer still does what we say of it.
@@ -11,7 +11,7 @@ use std::process::{Command, ExitCode};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-const SECTIONS: [&str; 10] = [
+const SECTIONS: [&str; 11] = [
     "speed",
     "wire",
     "contended",
@@ -20,6 +20,7 @@ const SECTIONS: [&str; 10] = [
     "fit",
     "mock",
     "behaviour",
+    "sim",
     "traps",
     "compare",
 ];
@@ -84,9 +85,10 @@ fn check() -> ExitCode {
     if gate > most {
         broken.push(format!("a gate takes {gate} bytes, and {most} is the most"));
     }
-    let programs: [(&str, &[&str]); 4] = [
+    let programs: [(&str, &[&str]); 5] = [
         ("fit", &["--check"]),
         ("mock", &["--check"]),
+        ("sim", &["--check"]),
         ("traps", &[]),
         ("compare", &["--check"]),
     ];
@@ -139,8 +141,9 @@ fn profile() -> String {
 fn features(program: &str, profile: &str) -> &'static [&'static str] {
     match (program, profile) {
         // Where nothing is timed, one build serves all.
-        (_, "untimed") => &["--features", "fit"],
+        (_, "untimed") => &["--features", "fit,sim"],
         ("fit", _) => &["--no-default-features", "--features", "fit"],
+        ("sim", _) => &["--no-default-features", "--features", "sim"],
         _ => &[],
     }
 }

@@ -36,7 +36,7 @@ fn main() -> ExitCode {
         [] => print(),
         ["--check"] => check(),
         // A child, of which the host tells how much memory it took.
-        ["million", callers, outage] => million(callers, outage),
+        ["million", callers, around, outage] => million(callers, around, outage),
         _ => {
             eprintln!("usage: sim [--check]");
             ExitCode::from(2)
@@ -53,7 +53,7 @@ fn print() -> ExitCode {
     println!("\n# A million clients, a call of each every 10 s, through an outage of 60 s");
     let mut well = true;
     for callers in ["open", "closed"] {
-        match of_child(callers, 60.0) {
+        match of_child(callers, 20.0, 60.0) {
             Ok(line) => println!("{line}"),
             Err(error) => {
                 eprintln!("{error}");
@@ -61,7 +61,9 @@ fn print() -> ExitCode {
             }
         }
     }
-    println!("\n# One world: 10000 clients, 10000 calls a second, one attempt in fifty fails; {SECONDS} s of it");
+    println!(
+        "\n# One world: 10000 clients, 10000 calls a second, one attempt in fifty fails; {SECONDS} s of it"
+    );
     let shop = || Measured::of(|| ours::counts(&ours::shop(SECONDS)));
     let bare = || Measured::of(|| bare::run(SECONDS, ours::SEED));
     let (first_ours, first_bare) = (shop(), bare());
@@ -95,10 +97,17 @@ fn print() -> ExitCode {
         }
     }
     for (name, speed) in ratios {
-        println!("seawall / {name}: {:.2} times the events a second", ours.speed() / speed);
+        println!(
+            "seawall / {name}: {:.2} times the events a second",
+            ours.speed() / speed
+        );
     }
     well &= contention();
-    if well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if well {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 fn row(name: &str, measured: &Measured) {
@@ -132,29 +141,30 @@ fn contention() -> bool {
         "seawall: {writes:.0} writes, {done:.0} ms, {:.3} ms CPU for each of {CONTENTIONS} runs",
         cpu * 1e3
     );
-    match python::contention(ours::WRITERS, CONTENTIONS) {
-        Ok(Some((writes, done, theirs))) => {
-            println!(
-                "Python:  {writes:.0} writes, {done:.0} ms, {:.3} ms CPU for each; seawall is {:.1} times as fast",
+    let mut well = true;
+    for (written, how) in [
+        ("loop", "one loop"),
+        ("objects", "an object for each client and message"),
+    ] {
+        match python::contention(written, ours::WRITERS, CONTENTIONS) {
+            Ok(Some((writes, done, theirs))) => println!(
+                "Python, {how}: {writes:.0} writes, {done:.0} ms, {:.3} ms CPU for each; seawall is {:.1} times as fast",
                 theirs * 1e3,
                 theirs / cpu
-            );
-            true
-        }
-        Ok(None) => {
-            println!("Python: not run ({} names none)", python::VARIABLE);
-            true
-        }
-        Err(error) => {
-            eprintln!("Python: {error}");
-            false
+            ),
+            Ok(None) => println!("Python, {how}: not run ({} names no Python)", python::VARIABLE),
+            Err(error) => {
+                eprintln!("Python, {how}: {error}");
+                well = false;
+            }
         }
     }
+    well
 }
 
 fn check() -> ExitCode {
     let mut well = true;
-    match of_child("closed", 5.0) {
+    match of_child("closed", 3.0, 3.0) {
         Ok(line) => println!("{line}"),
         Err(error) => {
             eprintln!("{error}");
@@ -164,15 +174,22 @@ fn check() -> ExitCode {
     let here: Tally = ours::shop(5.0);
     let there = std::thread::spawn(|| ours::shop(5.0)).join();
     let same = there.is_ok_and(|there| there == here) && ours::shop(5.0) == here;
-    println!("equal seeds come to {}", if same { "the same" } else { "something else" });
-    if well && same { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    println!(
+        "equal seeds come to {}",
+        if same { "the same" } else { "something else" }
+    );
+    if well && same {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 /// A large run in a process of its own, and what it says of itself.
-fn of_child(callers: &str, outage: f64) -> Result<String, String> {
+fn of_child(callers: &str, around: f64, outage: f64) -> Result<String, String> {
     let program = std::env::current_exe().map_err(|error| format!("this program has no name: {error}"))?;
     let done = Command::new(program)
-        .args(["million", callers, &outage.to_string()])
+        .args(["million", callers, &around.to_string(), &outage.to_string()])
         .output()
         .map_err(|error| format!("this program does not start again: {error}"))?;
     let line = String::from_utf8_lossy(&done.stdout).trim().to_owned();
@@ -183,15 +200,15 @@ fn of_child(callers: &str, outage: f64) -> Result<String, String> {
     }
 }
 
-fn million(callers: &str, outage: &str) -> ExitCode {
+fn million(callers: &str, around: &str, outage: &str) -> ExitCode {
     let callers = match callers {
         "open" => Callers::Open,
         _ => Callers::Closed,
     };
-    let Ok(outage) = outage.parse() else {
+    let (Ok(around), Ok(outage)) = (around.parse(), outage.parse()) else {
         return ExitCode::from(2);
     };
-    let measured = Measured::of(|| ours::counts(&ours::million(callers, outage)));
+    let measured = Measured::of(|| ours::counts(&ours::million(callers, around, outage)));
     row(&format!("seawall, {callers:?}"), &measured);
     let Some(peak) = peak_bytes() else {
         println!("bytes a client: this host does not tell");
@@ -199,7 +216,11 @@ fn million(callers: &str, outage: &str) -> ExitCode {
     };
     let each = peak / u64::from(ours::MILLION);
     println!("{each} bytes a client at the peak; {CLIENT_BYTES_MAX} is the most");
-    if each <= CLIENT_BYTES_MAX { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if each <= CLIENT_BYTES_MAX {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 /// The most that this process has had in memory.

@@ -119,9 +119,9 @@ pub enum Callers {
 /// Clients of the large run.
 pub const MILLION: u32 = 1_000_000;
 
-/// A million clients in processes of a thousand, of whom 100 000 call each second, through an outage of so many seconds
-/// that begins after 20 s, and 20 s more.
-pub fn million(callers: Callers, outage: f64) -> Tally {
+/// A million clients in processes of a thousand, of whom 100 000 call each second, through an outage of so many seconds,
+/// and `around` seconds before it and after it.
+pub fn million(callers: Callers, around: f64, outage: f64) -> Tally {
     let per_second = 100_000.0;
     let load = match callers {
         Callers::Open => open(MILLION, per_second),
@@ -134,9 +134,9 @@ pub fn million(callers: Callers, outage: f64) -> Tally {
             calls_each: None,
         },
     };
-    let mut model = model(load, (per_second / 10.0) as u32, 40.0 + outage);
+    let mut model = model(load, (per_second / 10.0) as u32, 2.0 * around + outage);
     model.servers[0].outages = vec![Outage {
-        at: Instant::START.after(secs(20.0)),
+        at: Instant::START.after(secs(around)),
         lasts: secs(outage),
         how: Trouble::FailFast,
         share: 1.0,

@@ -4,7 +4,7 @@ use crate::shop::{
     CLIENTS_EACH, Chance, Counts, FAIL, HOP, PER_SECOND, PROCESSES, Plain, SERVICE_MEAN, WORKERS,
 };
 use nexosim::model::{Context, Model, schedulable};
-use nexosim::ports::{EventSource, Output, SinkState, event_queue, EventSinkReader};
+use nexosim::ports::{EventSinkReader, EventSource, Output, SinkState, event_queue};
 use nexosim::simulation::{Mailbox, SimInit, SimulationError};
 use nexosim::time::MonotonicTime;
 use serde::{Deserialize, Serialize};

@@ -51,10 +51,10 @@ pub fn shop(seconds: f64) -> Result<Option<Measured>, String> {
     Ok(Some(Measured { counts, cpu }))
 }
 
-/// The jitter experiment: mean writes, mean milliseconds to the end, seconds of the processor for each run; `None` where
+/// The jitter experiment, `written` as a `loop` or in `objects`: mean writes, mean milliseconds to the end, seconds of the processor for each run; `None` where
 /// no interpreter is given.
-pub fn contention(clients: u32, runs: u32) -> Result<Option<(f64, f64, f64)>, String> {
-    let arguments = [clients.to_string(), runs.to_string()];
+pub fn contention(written: &str, clients: u32, runs: u32) -> Result<Option<(f64, f64, f64)>, String> {
+    let arguments = [written.to_owned(), clients.to_string(), runs.to_string()];
     let Some(figures) = run(include_str!("contention.py"), &arguments)? else {
         return Ok(None);
     };
