@@ -67,15 +67,15 @@ pub struct Tally {
     /// limit, was asked about. Times that came too late for what they were meant for, and looks at gates, are none.
     pub events: u64,
     /// What `reasons` will be.
-    told: ByCode<u64>,
+    pub(super) told: ByCode<u64>,
     /// What `failures` will be.
-    failed: ByCode<Vec<u32>>,
+    pub(super) failed: ByCode<Vec<u32>>,
 }
 
 /// Something of each reason that was told, by its code. Calls are told few reasons, and a handful is found faster than
 /// in a map: by where its code stands, of which the compiler may make several.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct ByCode<T>(Vec<(&'static str, T)>);
+pub(super) struct ByCode<T>(Vec<(&'static str, T)>);
 
 impl<T> Default for ByCode<T> {
     fn default() -> Self {
