@@ -113,6 +113,14 @@ pub struct Bin {
 }
 
 impl Tally {
+    /// Nothing counted yet, of so many layers.
+    pub(super) fn of_layers(layers: usize) -> Self {
+        Self {
+            by_layer: vec![0; layers],
+            ..Self::default()
+        }
+    }
+
     /// The bin of this time.
     #[inline]
     pub fn bin(&mut self, at: Instant) -> &mut Bin {

@@ -139,10 +139,7 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
             calls: Calls::default(),
             attempts: Attempts::default(),
             desks,
-            tally: Tally {
-                by_layer: vec![0; model.layers.len() + 1],
-                ..Tally::default()
-            },
+            tally: Tally::of_layers(model.layers.len() + 1),
             model,
         };
         world.set_out();
