@@ -38,7 +38,9 @@ impl Reader<'_> {
             return self.fault(error.expecting("[[policy]], and its keys on lines of their own"));
         };
         // `[[policy]]` without its outer brackets.
-        let mut kept = vec![value.span().start + 1..value.span().end - 1];
+        let head = value.span();
+        let mut kept: Vec<Range<usize>> = Vec::with_capacity(table.len() + 1);
+        kept.push(head.start + 1..head.end - 1);
         for (key, value) in table {
             if !ours.contains(&key.get_ref().as_ref()) {
                 self.keep(key, value, HeadOf::Policy, &mut kept);
