@@ -4,6 +4,7 @@
 //! work is on threads of its own while this one listens, and what depends on the machine, how fast it went, is said on
 //! stderr alone.
 
+mod pictures;
 mod spent;
 
 use crate::common::Common;
@@ -63,6 +64,12 @@ pub(crate) struct Args {
     /// How many runs side by side [default: one for each core].
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
+    /// Writes everything there is to look at into one page.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Writes the pictures into this folder, each as a file.
+    #[arg(long, value_name = "DIR")]
+    svg: Option<PathBuf>,
 }
 
 /// What is to be run, and what becomes a report.
@@ -103,6 +110,21 @@ impl Wanted {
         }
     }
 
+    /// The command line that gives this again.
+    fn command(&self, args: &Args) -> String {
+        let what = match self {
+            Self::File(_) => args
+                .file
+                .as_ref()
+                .map_or_else(String::new, |file| file.display().to_string()),
+            Self::Preset(preset, _) => format!("--preset {}", preset.name),
+        };
+        let studies = self.studies();
+        let seed = studies.first().map_or(1, |study| study.seed);
+        let seeds = studies.iter().map(|study| study.seeds).max().unwrap_or(1);
+        format!("seawall simulate {what} --seed {seed} --seeds {seeds}")
+    }
+
     fn document(&self, tallies: &[Vec<Tally>]) -> Document {
         match self {
             Self::File(simulation) => simulation.document(tallies.first().map_or(&[], Vec::as_slice)),
@@ -139,6 +161,10 @@ pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
         };
         crate::print(document.text(wants, common.colour()).trim_end())?;
     }
+    let command = wanted.command(args);
+    document.pictured(wanted.studies(), &tallies, &command, |report| {
+        pictures::show(args, common, report)
+    })?;
     Ok(match document.asserts_missed() {
         0 => ExitCode::SUCCESS,
         _ => ExitCode::from(1),

@@ -11,8 +11,10 @@ mod switches;
 mod text;
 
 use super::assert::Judged;
+use super::model::{Contender, Model};
 use super::precheck::{Precheck, precheck};
-use super::preset::{Findings, Preset};
+use super::preset::{self, Findings, Preset};
+use super::report::{Assert, Part, Report};
 use super::study::{Claim, Study};
 use super::summary::Summary;
 use super::tally::Tally;
@@ -142,6 +144,68 @@ impl Document {
         self.asserts.iter().filter(|judged| !judged.holds).count()
     }
 
+    /// What there is to look at, of the studies and tallies that this is of: hands `show` a report whose command line is
+    /// `command`.
+    pub fn pictured<R>(
+        &self,
+        studies: &[Study],
+        tallies: &[Vec<Tally>],
+        command: &str,
+        show: impl FnOnce(&Report<'_>) -> R,
+    ) -> R {
+        let summaries: Vec<Summary> = self
+            .policies
+            .iter()
+            .map(|figures| figures.summary.clone())
+            .collect();
+        let prechecks: Vec<Precheck> = self
+            .precheck
+            .policies
+            .iter()
+            .map(|foretold| foretold.precheck.clone())
+            .collect();
+        let mut from = 0;
+        let parts: Vec<Part<'_>> = studies
+            .iter()
+            .zip(tallies)
+            .map(|(study, tallies)| {
+                let of = from..from + study.contenders.len();
+                from = of.end;
+                Part {
+                    study,
+                    tallies,
+                    summaries: &summaries[of.clone()],
+                    prechecks: &prechecks[of],
+                }
+            })
+            .collect();
+        let asserts: Vec<Assert> = self
+            .asserts
+            .iter()
+            .map(|judged| Assert {
+                text: format!("{} of {}", judged.assert, judged.policy),
+                measured: text::measured(self, judged),
+                holds: judged.holds,
+            })
+            .collect();
+        let about = self
+            .preset
+            .as_deref()
+            .and_then(preset::named)
+            .map_or("", |preset| preset.about);
+        show(&Report {
+            title: &self.name,
+            about,
+            parts: &parts,
+            claims: &self.claims,
+            asserts: &asserts,
+            notes: &self.notes,
+            table: self.table.as_ref(),
+            command,
+            version: concat!("seawall ", env!("CARGO_PKG_VERSION")),
+        })
+    }
+
     /// For people, as lines that each end.
     pub fn text(&self, wants: Wants, colour: Colour) -> String {
         text::write(self, wants, colour)
@@ -152,18 +216,26 @@ impl Document {
 fn scenario(study: &Study) -> Map<String, Value> {
     let mut all = Map::new();
     all.insert("name".to_owned(), json!(study.name));
-    all.extend(switches::model(&study.model));
-    let policies = study.contenders.iter().map(|contender| {
-        let mut policy = Map::new();
-        policy.insert("name".to_owned(), json!(contender.name));
-        policy.insert("fleet".to_owned(), switches::fleet(contender.fleet));
-        if let Value::Object(settings) = self::policy::settings(&contender.policy) {
-            policy.extend(settings);
-        }
-        Value::Object(policy)
-    });
+    all.extend(model(&study.model));
+    let policies = study.contenders.iter().map(contender).map(Value::Object);
     all.insert("policy".to_owned(), policies.collect());
     all
+}
+
+/// Every switch of a world, under the keys that a file has for it.
+pub(super) fn model(model: &Model) -> Map<String, Value> {
+    switches::model(model)
+}
+
+/// Every setting of a policy that the simulator has a use for, and who shares its gates.
+pub(super) fn contender(contender: &Contender) -> Map<String, Value> {
+    let mut policy = Map::new();
+    policy.insert("name".to_owned(), json!(contender.name));
+    policy.insert("fleet".to_owned(), switches::fleet(contender.fleet));
+    if let Value::Object(settings) = self::policy::settings(&contender.policy) {
+        policy.extend(settings);
+    }
+    policy
 }
 
 #[cfg(test)]

@@ -332,6 +332,17 @@ fn one_claim(claim: &Claim, colour: Colour) -> String {
 }
 
 fn one_assert(document: &Document, judged: &Judged, colour: Colour) -> String {
+    format!(
+        "  {} {} of {}: {}\n",
+        mark(judged.holds, colour),
+        line(&judged.assert),
+        line(&judged.policy),
+        measured(document, judged)
+    )
+}
+
+/// What an assertion was held to, with its unit.
+pub(super) fn measured(document: &Document, judged: &Judged) -> String {
     let of = document
         .policies
         .iter()
@@ -347,12 +358,7 @@ fn one_assert(document: &Document, judged: &Judged, colour: Colour) -> String {
         Some("recovery") if judged.measured.is_some() => " s",
         Some(_) | None => "",
     };
-    format!(
-        "  {} {} of {}: {measured}{unit}\n",
-        mark(judged.holds, colour),
-        line(&judged.assert),
-        line(&judged.policy)
-    )
+    format!("{measured}{unit}")
 }
 
 fn mark(holds: bool, colour: Colour) -> &'static str {
