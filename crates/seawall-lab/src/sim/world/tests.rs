@@ -117,11 +117,11 @@ fn an_open_load_through_an_outage_counts_what_it_did() {
         policy,
         Fleet::PerProcess { clients: 10 },
         expect![[r#"
-        (8433, 6044, 282, 6691, 299, 0)
-        [190734951, 231880682, 1339753958] 2m12s 8.085024344s
-        201 bins 8530511f704ad6eb, 249 open
-        {"backing-off": 440, "breaker-open": 2182, "budget-empty": 207, "succeeded": 6044}
-        20.034988485s"#]],
+            (8433, 6044, 282, 6691, 299, 0)
+            [190734951, 231880682, 1339753958] [131823418118, 8085024344]
+            201 bins 8530511f704ad6eb, 249 open
+            {"backing-off": 440, "breaker-open": 2182, "budget-empty": 207, "succeeded": 6044}
+            20.034988485s"#]],
     );
 }
 
@@ -141,11 +141,11 @@ fn a_closed_load_behind_a_server_that_hangs_counts_what_it_did() {
         policy,
         Fleet::PerClient,
         expect![[r#"
-        (9833, 6422, 203, 7415, 633, 0)
-        [87131455, 20438898, 2973152709] 2m44s 19.892051239s
-        201 bins cd3ce216bd9e3b1a, 10274 open
-        {"backing-off": 793, "breaker-open": 3211, "deadline-passed": 176, "deadline-too-near": 24, "succeeded": 6422}
-        20.037754641s"#]],
+            (9833, 6422, 203, 7415, 633, 0)
+            [87131455, 20438898, 2973152709] [163086161673, 19892051239]
+            201 bins cd3ce216bd9e3b1a, 10274 open
+            {"backing-off": 793, "breaker-open": 3211, "deadline-passed": 176, "deadline-too-near": 24, "succeeded": 6422}
+            20.037754641s"#]],
     );
 }
 
@@ -171,11 +171,11 @@ fn hedges_over_two_servers_count_what_they_did() {
         policy,
         Fleet::One,
         expect![[r#"
-        (6421, 6421, 538, 6958, 537, 0)
-        [2434533103, 2434533103, 2378146199] 14m46s 3m58s
-        257 bins 62f4d562e2bfafec, 0 open
-        {"succeeded": 6421}
-        25.615860685s"#]],
+            (6421, 6421, 538, 6958, 537, 0)
+            [2434533103, 2434533103, 2378146199] [885988282710, 237400304553]
+            257 bins 62f4d562e2bfafec, 0 open
+            {"succeeded": 6421}
+            25.615860685s"#]],
     );
 }
 
@@ -205,10 +205,10 @@ fn layers_and_a_pool_count_what_they_did() {
         policy(|builder| builder),
         Fleet::One,
         expect![[r#"
-        (5791, 4355, 0, 11239, 505, 927)
-        [50308221, 53911075, 0] 1m55s 0s
-        205 bins 175a9c2316d3c7a6, 0 open
-        {"succeeded": 4355, "told-not-to": 1436}
-        20.478431886s"#]],
+            (5791, 4327, 0, 5412, 488, 957)
+            [49162650, 51058552, 0] [115639084735, 0]
+            209 bins e9bc2b2c56a2cee5, 0 open
+            {"succeeded": 4327, "told-not-to": 1464}
+            20.816116108s"#]],
     );
 }
