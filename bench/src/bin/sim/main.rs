@@ -3,11 +3,11 @@
 //!
 //! What can go wrong: events are counted by each as suits it, and a loop without a policy is compared with a product. So
 //! all simulate one world, with a policy, print what it came to, and count what happened to a call or an attempt;
-//! nothing else is an event. Ratios are of one run, each of them the faster of two, so that a busy machine harms all
-//! alike; the clock is the processor's.
+//! nothing else is an event. Ratios are of one run of this program, ours and the loop's figures the faster of two; the
+//! clock is the processor's.
 //!
 //! `sim [--check]`; SimPy and the experiment are run by the Python that `SEAWALL_COMPARE_PYTHON` names, and left out
-//! where it names none. `--check` prints no time: it asserts the bytes of a client, and that equal seeds and other
+//! where it names none. `--check` asserts no time, but the bytes of a client, and that equal seeds and other
 //! threads come to the same.
 
 mod bare;
