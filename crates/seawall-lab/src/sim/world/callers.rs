@@ -588,3 +588,6 @@ fn report_of(fate: Fate) -> Report {
         ..Report::of(outcome)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,7 @@
 //! What a run comes to, to the last count: whoever makes it faster makes nothing else of it.
 
-use crate::sim::luck::Length;
+use super::sources::Source;
+use crate::sim::luck::{Length, Luck};
 use crate::sim::model::*;
 use crate::sim::tally::Tally;
 use expect_test::{Expect, expect};
@@ -211,4 +212,36 @@ fn layers_and_a_pool_count_what_they_did() {
             {"succeeded": 4327, "told-not-to": 1464}
             20.816116108s"#]],
     );
+}
+
+#[test]
+fn a_client_goes_on_counting_past_what_an_event_holds() {
+    // Could break at the last number of 24 bits, or where two clients are past it.
+    let load = Load::Closed {
+        clients: 2,
+        think: Length::ZERO,
+        start: Start::Together,
+        calls_each: None,
+    };
+    let mut source = Source::new(&load, Luck::new(1), millis(1_000));
+    for nth in [
+        1,
+        0xfffd,
+        0xff_fffc,
+        0xff_fffd,
+        0xff_fffe,
+        0xff_ffff,
+        0x100_0000,
+        0xffff_ffff_ffff,
+    ] {
+        let next = |source: &mut Source<'_>, client, nth| {
+            let (next, _) = source
+                .ended(client, nth, Instant::START)
+                .expect("before the horizon");
+            next
+        };
+        let (first, second) = (next(&mut source, 0, nth), next(&mut source, 1, nth + 7));
+        assert_eq!(source.number_of(0, first), nth + 1);
+        assert_eq!(source.number_of(1, second), nth + 8);
+    }
 }
