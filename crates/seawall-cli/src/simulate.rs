@@ -38,7 +38,9 @@ Examples:
     seawall simulate examples/simulations/stall.toml
   A published experiment, with its figures beside ours:
     seawall simulate --preset google-budget
-  The same as one JSON document; the same seed gives the same bytes, on any machine:
+  A page with pictures, to look at or to print:
+    seawall simulate examples/simulations/stall.toml --html stall.html
+  The figures as one JSON document; the same seed gives the same bytes, on any machine:
     seawall simulate --preset google-budget --seed 7 --json
 
 Exit codes: 0 it ran and every assert holds, 1 an assert does not hold, 2 the file cannot be right, 74 the machine
@@ -58,18 +60,18 @@ pub(crate) struct Args {
     /// A published experiment in place of a file.
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(preset::ALL.iter().map(|preset| preset.name)))]
     preset: Option<String>,
+    /// Write a page with all figures and pictures, too.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Write the pictures as SVG files into this folder, too.
+    #[arg(long, value_name = "DIR")]
+    svg: Option<PathBuf>,
     /// How many seeds each policy runs with [default: the file's, or as many as the experiment needs].
     #[arg(long, value_name = "N")]
     seeds: Option<NonZeroU32>,
     /// How many runs side by side [default: one for each core].
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
-    /// Writes everything there is to look at into one page.
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
-    /// Writes the pictures into this folder, each as a file.
-    #[arg(long, value_name = "DIR")]
-    svg: Option<PathBuf>,
 }
 
 /// What is to be run, and what becomes a report.
@@ -110,21 +112,6 @@ impl Wanted {
         }
     }
 
-    /// The command line that gives this again.
-    fn command(&self, args: &Args) -> String {
-        let what = match self {
-            Self::File(_) => args
-                .file
-                .as_ref()
-                .map_or_else(String::new, |file| file.display().to_string()),
-            Self::Preset(preset, _) => format!("--preset {}", preset.name),
-        };
-        let studies = self.studies();
-        let seed = studies.first().map_or(1, |study| study.seed);
-        let seeds = studies.iter().map(|study| study.seeds).max().unwrap_or(1);
-        format!("seawall simulate {what} --seed {seed} --seeds {seeds}")
-    }
-
     fn document(&self, tallies: &[Vec<Tally>]) -> Document {
         match self {
             Self::File(simulation) => simulation.document(tallies.first().map_or(&[], Vec::as_slice)),
@@ -151,6 +138,7 @@ pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
     if let Some(spent) = began.and_then(Spent::since) {
         common.talk().note(spent.speed(events));
     }
+    let lines = pictures::draw(args, common, &wanted, &document, &tallies)?;
     if common.json {
         crate::print(&document.json())?;
     } else {
@@ -159,12 +147,9 @@ pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
         } else {
             Wants::Figures
         };
-        crate::print(document.text(wants, common.colour()).trim_end())?;
+        let text = document.text(wants, common.colour());
+        crate::print(format!("{text}\n{lines}").trim_end())?;
     }
-    let command = wanted.command(args);
-    document.pictured(wanted.studies(), &tallies, &command, |report| {
-        pictures::show(args, common, report)
-    })?;
     Ok(match document.asserts_missed() {
         0 => ExitCode::SUCCESS,
         _ => ExitCode::from(1),

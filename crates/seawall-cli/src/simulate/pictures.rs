@@ -1,37 +1,73 @@
-//! What there is to look at: a page, files, and lines of a terminal.
+//! The pictures of a simulation: a page, files, and a line a policy in a terminal.
 
-use super::Args;
+use super::{Args, Wanted};
 use crate::common::Common;
 use crate::failure::Failure;
-use seawall_lab::sim::report::{Glyphs, Report};
+use seawall_lab::sim::document::Document;
+use seawall_lab::sim::report::Glyphs;
+use seawall_lab::sim::tally::Tally;
 use std::io::IsTerminal as _;
 use std::path::Path;
 
-/// How wide the lines of a terminal are.
+/// How wide a line of a terminal is taken to be.
 const COLUMNS: usize = 80;
+/// Parts above this have no lines in the text: a page has them.
+const PARTS_LINED_MAX: usize = 4;
 
-/// Draws it where a terminal looks on, and writes what was asked for.
-pub(super) fn show(args: &Args, common: Common, report: &Report<'_>) -> Result<(), Failure> {
-    if !common.json && std::io::stdout().is_terminal() {
-        crate::print(&format!("\n{}", report.sparklines(glyphs(), COLUMNS).trim_end()))?;
-    }
-    if let Some(path) = &args.html {
-        write("--html", path, &report.html())?;
-        common.talk().note(format_args!("the page is {}", path.display()));
-    }
-    if let Some(folder) = &args.svg {
-        std::fs::create_dir_all(folder).map_err(|error| unwritten("--svg", folder, &error))?;
-        let pictures = report.svgs();
-        for (name, svg) in &pictures {
-            write("--svg", &folder.join(name), svg)?;
+/// Writes what was asked for as files, and gives the lines for a terminal.
+pub(super) fn draw(
+    args: &Args,
+    common: Common,
+    wanted: &Wanted,
+    document: &Document,
+    tallies: &[Vec<Tally>],
+) -> Result<String, Failure> {
+    let command = command(args, document);
+    document.pictured(wanted.studies(), tallies, &command, |report| {
+        if let Some(path) = &args.html {
+            write("--html", path, &report.html())?;
         }
-        common.talk().note(format_args!(
-            "{} pictures are in {}",
-            pictures.len(),
-            folder.display()
-        ));
+        if let Some(folder) = &args.svg {
+            std::fs::create_dir_all(folder).map_err(|error| unwritten("--svg", folder, &error))?;
+            for (name, svg) in report.svgs() {
+                write("--svg", &folder.join(name), &svg)?;
+            }
+        }
+        if common.json || report.parts.len() > PARTS_LINED_MAX {
+            return Ok(String::new());
+        }
+        Ok(report.sparklines(glyphs(), COLUMNS))
+    })
+}
+
+/// What gives this report again.
+fn command(args: &Args, document: &Document) -> String {
+    let what = match (&args.file, &args.preset) {
+        (Some(file), _) => file.display().to_string(),
+        (None, Some(preset)) => format!("--preset {preset}"),
+        (None, None) => String::new(),
+    };
+    format!(
+        "seawall simulate {what} --seed {} --seeds {}",
+        document.seed, document.seeds
+    )
+}
+
+/// What stdout can show.
+fn glyphs() -> Glyphs {
+    let named = ["LC_ALL", "LC_CTYPE", "LANG"];
+    let locale = named
+        .into_iter()
+        .filter_map(|name| std::env::var(name).ok())
+        .find(|value| !value.is_empty());
+    let takes_utf8 = locale.is_some_and(|locale| {
+        let locale = locale.to_ascii_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    });
+    match std::io::stdout().is_terminal() && takes_utf8 {
+        true => Glyphs::Blocks,
+        false => Glyphs::Ascii,
     }
-    Ok(())
 }
 
 fn write(option: &str, path: &Path, text: &str) -> Result<(), Failure> {
@@ -43,13 +79,4 @@ fn unwritten(option: &str, path: &Path, error: &std::io::Error) -> Failure {
     Failure::machine(format!(
         "{option} {path}: {error}; name a place in a folder that is there and may be written to"
     ))
-}
-
-/// Blocks, where the host's words are in UTF-8.
-fn glyphs() -> Glyphs {
-    let is_unicode = ["LC_ALL", "LC_CTYPE", "LANG"]
-        .iter()
-        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
-        .is_some_and(|value| value.to_ascii_lowercase().replace('-', "").contains("utf8"));
-    if is_unicode { Glyphs::Blocks } else { Glyphs::Ascii }
 }

@@ -73,6 +73,34 @@ fn the_exit_code_says_whether_what_was_asserted_holds() {
 }
 
 #[test]
+fn a_page_and_pictures_are_written_where_it_was_asked() {
+    // Could break by a page without figures, or by a folder that has to be there.
+    let folder = Folder::new("simulate-pictures");
+    let file = folder.file("stall.toml", FILE);
+    let output = seawall_in(
+        &folder.0,
+        &["simulate", &file, "--html", "out.html", "--svg", "pictures/all"],
+    );
+    assert!(output.status.success(), "{}", text(output.stderr));
+    let page = std::fs::read_to_string(folder.0.join("out.html")).expect("the page is there");
+    assert!(
+        page.contains("<svg")
+            && page.contains("amplification &lt; 1.5")
+            && page.contains("--seed 0 --seeds 2")
+    );
+    let pictures = std::fs::read_dir(folder.0.join("pictures/all")).expect("the folder is there");
+    let names: Vec<_> = pictures
+        .map(|entry| entry.expect("an entry").file_name())
+        .collect();
+    assert!(
+        !names.is_empty() && names.iter().all(|name| name.to_string_lossy().ends_with(".svg")),
+        "{names:?}"
+    );
+    let output = seawall_in(&folder.0, &["simulate", &file, "--html", "no/such/out.html"]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
 fn a_preset_has_its_published_figures_beside_ours() {
     // Could break by a preset that runs and finds nothing.
     let output = seawall_in(
