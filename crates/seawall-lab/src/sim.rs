@@ -18,13 +18,13 @@ pub mod precheck;
 pub mod preset;
 pub mod report;
 pub mod search;
-mod server;
+pub(crate) mod server;
 pub mod stats;
 pub mod study;
 pub mod summary;
 pub mod tally;
 mod weather;
-mod world;
+pub(crate) mod world;
 
 use agenda::Radix;
 use model::{Contender, Model};

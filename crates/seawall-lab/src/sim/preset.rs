@@ -14,6 +14,7 @@ mod herd;
 mod kit;
 mod layers;
 mod metastable;
+mod real_outage;
 mod retry_storm;
 mod sharded_breaker;
 mod three_strategies;
@@ -68,6 +69,7 @@ pub const ALL: &[Preset] = &[
     half_open_herd::PRESET,
     sharded_breaker::PRESET,
     three_strategies::PRESET,
+    real_outage::PRESET,
 ];
 
 /// The preset of this name.

@@ -12,10 +12,11 @@ use super::model::{Capacity, Failures, Order, Orphans, Outage, Server, Trouble};
 use crate::plan::{Admission, Meter, Wait};
 use seawall_core::time::{Duration, Instant};
 use std::collections::VecDeque;
+use std::ops::Deref;
 
 /// What an attempt came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(crate) enum Fate {
     /// An answer.
     Answered,
     /// A failure status.
@@ -36,14 +37,14 @@ pub(super) enum Fate {
 
 /// Which send of which call, for whom: what chance is named by, and what a server knows of it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ticket {
-    pub(super) who: u64,
-    pub(super) nth: u64,
-    pub(super) attempt: u32,
-    pub(super) tokens_in: u32,
-    pub(super) tokens_out: u32,
+pub(crate) struct Ticket {
+    pub(crate) who: u64,
+    pub(crate) nth: u64,
+    pub(crate) attempt: u32,
+    pub(crate) tokens_in: u32,
+    pub(crate) tokens_out: u32,
     /// When its caller stops waiting.
-    pub(super) until: Instant,
+    pub(crate) until: Instant,
 }
 
 impl Ticket {
@@ -54,10 +55,10 @@ impl Ticket {
 
 /// An attempt that a server has taken in.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Job {
+pub(crate) struct Job {
     /// Names the attempt to the world.
-    pub(super) attempt: u64,
-    pub(super) ticket: Ticket,
+    pub(crate) attempt: u64,
+    pub(crate) ticket: Ticket,
     lasts: Duration,
     fate: Fate,
     /// The version that it read.
@@ -66,7 +67,7 @@ pub(super) struct Job {
 
 /// What a server does with an attempt that has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Taken {
+pub(crate) enum Taken {
     /// It is answered at once.
     Over(Fate),
     /// It is worked on until then.
@@ -79,16 +80,16 @@ pub(super) enum Taken {
 
 /// A job that a worker has finished with.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Done {
-    pub(super) job: Job,
-    pub(super) fate: Fate,
-    pub(super) worked: Duration,
+pub(crate) struct Done {
+    pub(crate) job: Job,
+    pub(crate) fate: Fate,
+    pub(crate) worked: Duration,
 }
 
 /// A server at work.
 #[derive(Debug)]
-pub(super) struct Desk<'m> {
-    server: &'m Server,
+pub(crate) struct Desk<S> {
+    server: S,
     luck: Luck,
     jobs: Vec<Job>,
     free: Vec<u32>,
@@ -101,8 +102,8 @@ pub(super) struct Desk<'m> {
     next_outage: usize,
 }
 
-impl<'m> Desk<'m> {
-    pub(super) fn new(server: &'m Server, outages: Vec<Outage>, luck: Luck) -> Self {
+impl<S: Deref<Target = Server>> Desk<S> {
+    pub(crate) fn new(server: S, outages: Vec<Outage>, luck: Luck) -> Self {
         Self {
             server,
             luck,
@@ -130,7 +131,7 @@ impl<'m> Desk<'m> {
     }
 
     /// An attempt has come.
-    pub(super) fn take(&mut self, now: Instant, attempt: u64, ticket: Ticket) -> Taken {
+    pub(crate) fn take(&mut self, now: Instant, attempt: u64, ticket: Ticket) -> Taken {
         let hit = self.outage(now).filter(|outage| {
             outage.share >= 1.0 || ticket.draws(self.luck, Purpose::Severity).happens(outage.share)
         });
@@ -179,7 +180,7 @@ impl<'m> Desk<'m> {
     }
 
     /// The write of an attempt that read a version has come.
-    pub(super) fn write(&mut self, job: u32) -> Done {
+    pub(crate) fn write(&mut self, job: u32) -> Done {
         let job = self.let_go(job);
         let holds = job.version == self.version;
         self.version += u64::from(holds);
@@ -191,14 +192,20 @@ impl<'m> Desk<'m> {
     }
 
     /// When a job that ends at `now` really ends: a stall holds up what is worked on.
-    pub(super) fn held_up(&mut self, now: Instant) -> Option<Instant> {
+    pub(crate) fn held_up(&mut self, now: Instant) -> Option<Instant> {
         let outage = self.outage(now)?;
         let done_of_stall = now.since(outage.at);
         (outage.how == Trouble::Hang).then(|| outage.at.after(outage.lasts).after(done_of_stall))
     }
 
+    /// Whether nothing waits and nothing is worked on.
+    #[cfg(feature = "net")]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.working == 0 && self.waiting.is_empty()
+    }
+
     /// A worker has finished.
-    pub(super) fn finish(&mut self, job: u32) -> Done {
+    pub(crate) fn finish(&mut self, job: u32) -> Done {
         self.working -= 1;
         let job = self.let_go(job);
         Done {
@@ -209,7 +216,7 @@ impl<'m> Desk<'m> {
     }
 
     /// The next that waits, where a worker is free for it; `waits_for` says whether a caller still waits.
-    pub(super) fn start_next(
+    pub(crate) fn start_next(
         &mut self,
         now: Instant,
         mut waits_for: impl FnMut(u64) -> bool,

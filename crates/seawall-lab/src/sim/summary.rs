@@ -178,7 +178,7 @@ fn share(part: u64, whole: u64) -> f64 {
     }
 }
 
-pub(super) fn millis(length: Duration) -> f64 {
+pub(crate) fn millis(length: Duration) -> f64 {
     float(length.as_nanos()) / 1e6
 }
 
@@ -188,6 +188,6 @@ fn dollars(pico: u128) -> f64 {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a report shows a few digits")]
-pub(super) const fn float(count: u64) -> f64 {
+pub(crate) const fn float(count: u64) -> f64 {
     count as f64
 }

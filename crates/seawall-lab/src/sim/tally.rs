@@ -11,6 +11,7 @@
 //!
 //! Calls that were due before the warm-up ended count in the bins, which pictures show, and in nothing else.
 
+use super::model::Price;
 use seawall_core::reason::Reason;
 use seawall_core::time::{Duration, Instant};
 use std::collections::BTreeMap;
@@ -67,15 +68,15 @@ pub struct Tally {
     /// limit, was asked about. Times that came too late for what they were meant for, and looks at gates, are none.
     pub events: u64,
     /// What `reasons` will be.
-    pub(super) told: ByCode<u64>,
+    pub(crate) told: ByCode<u64>,
     /// What `failures` will be.
-    pub(super) failed: ByCode<Vec<u32>>,
+    pub(crate) failed: ByCode<Vec<u32>>,
 }
 
 /// Something of each reason that was told, by its code. Calls are told few reasons, and a handful is found faster than
 /// in a map: by where its code stands, of which the compiler may make several.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ByCode<T>(Vec<(&'static str, T)>);
+pub(crate) struct ByCode<T>(Vec<(&'static str, T)>);
 
 impl<T> Default for ByCode<T> {
     fn default() -> Self {
@@ -112,6 +113,15 @@ pub struct Bin {
     pub open_gates: u32,
 }
 
+/// How a client's call ended.
+pub(crate) struct CallEnd<'a> {
+    pub(crate) due: Instant,
+    pub(crate) at: Instant,
+    pub(crate) reason: &'a Reason,
+    /// Its attempts.
+    pub(crate) sends: u32,
+}
+
 impl Tally {
     /// Nothing counted yet, of so many layers.
     pub(super) fn of_layers(layers: usize) -> Self {
@@ -131,8 +141,43 @@ impl Tally {
         &mut self.bins[number]
     }
 
+    /// A client's call has ended. Whatever was due before the warm-up ended counts in the bins alone.
+    pub(crate) fn call_ends(&mut self, end: &CallEnd<'_>, warmup: Duration) {
+        let answered = *end.reason == Reason::Succeeded;
+        let bin = self.bin(end.at);
+        bin.answered += u32::from(answered);
+        bin.failed += u32::from(!answered);
+        if !answered {
+            self.failed(end.at, end.reason);
+        }
+        if end.due < Instant::START.after(warmup) {
+            return;
+        }
+        let took = end.at.since(end.due);
+        self.calls += 1;
+        self.told(end.reason);
+        self.latency.add(took);
+        if answered {
+            self.succeeded += 1;
+            self.latency_answered.add(took);
+        }
+        if end.sends > 1 {
+            self.retried += 1;
+            self.latency_retried.add(took);
+        }
+    }
+
+    /// A server has worked, and wants to be paid.
+    pub(crate) fn bill(&mut self, price: Price, tokens_in: u32, tokens_out: u32) {
+        let (read, written) = (u64::from(tokens_in), u64::from(tokens_out));
+        self.tokens_in += read;
+        self.tokens_out += written;
+        self.cost_pico_dollars += u128::from(read) * u128::from(price.per_million_in)
+            + u128::from(written) * u128::from(price.per_million_out);
+    }
+
     /// A call failed for this reason.
-    pub(super) fn failed(&mut self, at: Instant, reason: &Reason) {
+    fn failed(&mut self, at: Instant, reason: &Reason) {
         let second = bin_of(at) / BINS_PER_SECOND;
         let seconds = self.failed.of(reason.code());
         if second >= seconds.len() {
@@ -149,7 +194,7 @@ impl Tally {
 
     /// The run is over: what was counted in passing gets its place, and room that nothing was counted in is given back, as
     /// a study keeps the tallies of tens of thousands of runs.
-    pub(super) fn sum_up(&mut self) {
+    pub(crate) fn sum_up(&mut self) {
         self.bins.shrink_to_fit();
         for histogram in [
             &mut self.latency,

@@ -9,7 +9,7 @@ const DRAWN_MAX: u64 = 1_000_000;
 
 impl Server {
     /// Its outages in the run of this luck, up to `horizon`. `number` tells the servers of a model apart.
-    pub(super) fn outages_in(&self, luck: Luck, number: u64, horizon: Duration) -> Vec<Outage> {
+    pub(crate) fn outages_in(&self, luck: Luck, number: u64, horizon: Duration) -> Vec<Outage> {
         let Some(renewal) = self.renewal else {
             return self.outages.clone();
         };

@@ -11,11 +11,11 @@
 mod callers;
 mod fleet;
 mod patience;
-mod sources;
+pub(crate) mod sources;
 
 use super::agenda::Agenda;
 use super::luck::{Draws, Luck, Purpose};
-use super::model::{Contender, Load, Model, Spread, Told, Trouble};
+use super::model::{Contender, Load, Model, Server, Spread, Told, Trouble};
 use super::server::{Desk, Fate, Taken, Ticket};
 use super::tally::Tally;
 use callers::{Attempt, Attempts, Call, Calls};
@@ -86,7 +86,7 @@ pub(super) struct World<'m, A> {
     layers: Vec<LayerAtWork<'m>>,
     calls: Calls,
     attempts: Attempts,
-    desks: Vec<Desk<'m>>,
+    desks: Vec<Desk<&'m Server>>,
     tally: Tally,
 }
 
@@ -124,7 +124,7 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
             })
             .collect();
         let numbered = (0_u64..).zip(&model.servers);
-        let desks: Vec<Desk<'m>> = numbered
+        let desks: Vec<Desk<&'m Server>> = numbered
             .map(|(number, server)| {
                 let outages = server.outages_in(luck, number, model.horizon);
                 Desk::new(server, outages, luck)
@@ -257,7 +257,7 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
             Spread::ShardsOneGate | Spread::ShardsOwnGates => {
                 let servers = u32::try_from(self.desks.len()).expect("few servers");
                 self.luck
-                    .of(Purpose::Shard, u64::from(client), nth)
+                    .of(Purpose::Shard, self.source.who(client), nth)
                     .below(servers)
             }
         };
@@ -266,7 +266,7 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
             layer: 0,
             process,
             client,
-            who: u64::from(client),
+            who: self.source.who(client),
             nth,
             shard: u16::try_from(shard).expect("few servers"),
             tokens,
@@ -410,11 +410,7 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
 
     fn bill(&mut self, server: u16, ticket: &Ticket) {
         let price = self.model.servers[usize::from(server)].price;
-        let (read, written) = (u64::from(ticket.tokens_in), u64::from(ticket.tokens_out));
-        self.tally.tokens_in += read;
-        self.tally.tokens_out += written;
-        self.tally.cost_pico_dollars += u128::from(read) * u128::from(price.per_million_in)
-            + u128::from(written) * u128::from(price.per_million_out);
+        self.tally.bill(price, ticket.tokens_in, ticket.tokens_out);
     }
 
     /// Whether the call was due after the warm-up.

@@ -215,3 +215,15 @@ fn the_pieces_of_a_preset_have_names_of_their_own() {
         }
     }
 }
+
+#[test]
+fn a_route_is_up_where_each_of_its_providers_is_down_at_times() {
+    // Could break by an outage that is moved to another time than its calls, a spell that ends with its hour, a bill for
+    // what was never answered, or a route that never moves.
+    let findings = run("real-outage", 1);
+    all_hold(&findings, 5);
+    assert_eq!(
+        findings.table.expect("a grid").as_array().map(Vec::len),
+        Some(2 * 3)
+    );
+}

@@ -3,6 +3,7 @@
 use super::{Agenda, Event, Fate, Life, World};
 use crate::sim::luck::Draws;
 use crate::sim::model::Told;
+use crate::sim::tally::CallEnd;
 use seawall_core::engine::{Engine, Opened, Opening, Settled};
 use seawall_core::outcome::{Cause, Hint, HintSource, Outcome, Report, Sent, Usage};
 use seawall_core::reason::Reason;
@@ -476,7 +477,13 @@ impl<A: Agenda<Event> + Default> World<'_, A> {
             }
             return;
         }
-        self.count_end(&call, &reason, answered);
+        let end = CallEnd {
+            due: call.due,
+            at: self.now,
+            reason: &reason,
+            sends: call.sends,
+        };
+        self.tally.call_ends(&end, self.model.warmup);
         self.tally.ended_at = self.now;
         if let Some((nth, at)) = self.source.ended(call.client, call.nth, self.now) {
             let client = call.client;
@@ -497,31 +504,6 @@ impl<A: Agenda<Event> + Default> World<'_, A> {
             }
         }
         permit
-    }
-
-    fn count_end(&mut self, call: &Call, reason: &Reason, answered: bool) {
-        let bin = self.tally.bin(self.now);
-        bin.answered += u32::from(answered);
-        bin.failed += u32::from(!answered);
-        if !answered {
-            self.tally.failed(self.now, reason);
-        }
-        if !self.counts(call) {
-            return;
-        }
-        let took = self.now.since(call.due);
-        let tally = &mut self.tally;
-        tally.calls += 1;
-        tally.told(reason);
-        tally.latency.add(took);
-        if answered {
-            tally.succeeded += 1;
-            tally.latency_answered.add(took);
-        }
-        if call.sends > 1 {
-            tally.retried += 1;
-            tally.latency_retried.add(took);
-        }
     }
 
     fn count_reason(&mut self, number: u32, reason: &Reason) {

@@ -8,16 +8,16 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// A call that is due.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Next {
-    pub(super) client: u32,
-    pub(super) nth: u64,
-    pub(super) tokens_in: u32,
-    pub(super) tokens_out: u32,
+pub(crate) struct Next {
+    pub(crate) client: u32,
+    pub(crate) nth: u64,
+    pub(crate) tokens_in: u32,
+    pub(crate) tokens_out: u32,
 }
 
 /// A call that was due and waits for a connection.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Waiting {
+pub(crate) struct Waiting {
     due: Instant,
     nth: u64,
 }
@@ -25,7 +25,7 @@ pub(super) struct Waiting {
 /// The number of a client's call as an event carries it: a table by client would be read at random, and a million
 /// clients do not fit in a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::sim) struct Nth([u8; 3]);
+pub(crate) struct Nth([u8; 3]);
 
 impl Nth {
     const FIRST: Self = Self([1, 0, 0]);
@@ -42,7 +42,7 @@ impl Nth {
 
 /// The load at work.
 #[derive(Debug)]
-pub(super) struct Source<'m> {
+pub(crate) struct Source<'m> {
     load: &'m Load,
     luck: Luck,
     horizon: Instant,
@@ -58,7 +58,7 @@ pub(super) struct Source<'m> {
 }
 
 impl<'m> Source<'m> {
-    pub(super) fn new(load: &'m Load, luck: Luck, horizon: Duration) -> Self {
+    pub(crate) fn new(load: &'m Load, luck: Luck, horizon: Duration) -> Self {
         let free = match load {
             Load::Pool { connections, .. } => (0..*connections).rev().collect(),
             Load::Closed { .. } | Load::Open { .. } | Load::Trace { .. } => Vec::new(),
@@ -76,7 +76,7 @@ impl<'m> Source<'m> {
     }
 
     /// When the next call of an open load, a pool or a trace is due; `None` after the last.
-    pub(super) fn next(&mut self) -> Option<Instant> {
+    pub(crate) fn next(&mut self) -> Option<Instant> {
         let at = match self.load {
             Load::Open {
                 per_second,
@@ -117,7 +117,7 @@ impl<'m> Source<'m> {
     }
 
     /// The call that is due now; `None` where it has to wait for a connection.
-    pub(super) fn take(&mut self) -> Option<Next> {
+    pub(crate) fn take(&mut self) -> Option<Next> {
         let nth = self.due;
         self.due += 1;
         match self.load {
@@ -147,7 +147,7 @@ impl<'m> Source<'m> {
     }
 
     /// When a client of a closed load first calls.
-    pub(super) fn first_of(&self, client: u32) -> Option<(Nth, Instant)> {
+    pub(crate) fn first_of(&self, client: u32) -> Option<(Nth, Instant)> {
         let Load::Closed { think, start, .. } = self.load else {
             return None;
         };
@@ -161,9 +161,18 @@ impl<'m> Source<'m> {
         (at < self.horizon).then_some((Nth::FIRST, at))
     }
 
+    /// Whom the chance of a client's calls is named by. Which connection of a pool is free is no part of a call's luck: it
+    /// depends on the policy, and two policies are to meet the same.
+    pub(crate) fn who(&self, client: u32) -> u64 {
+        match self.load {
+            Load::Pool { .. } => 0,
+            Load::Open { .. } | Load::Closed { .. } | Load::Trace { .. } => u64::from(client),
+        }
+    }
+
     /// The number of the call that a client of a closed load makes now.
     #[inline]
-    pub(super) fn number_of(&mut self, client: u32, nth: Nth) -> u64 {
+    pub(crate) fn number_of(&mut self, client: u32, nth: Nth) -> u64 {
         match nth {
             Nth::BEYOND => self
                 .many
@@ -174,7 +183,7 @@ impl<'m> Source<'m> {
     }
 
     /// A client's call is over: when it calls again.
-    pub(super) fn ended(&mut self, client: u32, nth: u64, now: Instant) -> Option<(Nth, Instant)> {
+    pub(crate) fn ended(&mut self, client: u32, nth: u64, now: Instant) -> Option<(Nth, Instant)> {
         match self.load {
             Load::Closed {
                 think, calls_each, ..
@@ -202,13 +211,13 @@ impl<'m> Source<'m> {
     }
 
     /// A call found no connection.
-    pub(super) fn stand_in_line(&mut self, due: Instant) {
+    pub(crate) fn stand_in_line(&mut self, due: Instant) {
         let nth = self.due - 1;
         self.line.push_back(Waiting { due, nth });
     }
 
     /// Who gets the connection that came free.
-    pub(super) fn next_in_line(&mut self) -> Option<Waiting> {
+    pub(crate) fn next_in_line(&mut self) -> Option<Waiting> {
         if self.line.is_empty() {
             return None;
         }
@@ -219,7 +228,7 @@ impl<'m> Source<'m> {
 
 impl<A: Agenda<Event> + Default> World<'_, A> {
     /// A call that waited has a connection.
-    pub(super) fn begin_waiting(&mut self, connection: u32, waiting: Waiting) {
+    pub(crate) fn begin_waiting(&mut self, connection: u32, waiting: Waiting) {
         self.begin_for(connection, waiting.nth, waiting.due, (0, 0));
     }
 }
