@@ -6,6 +6,7 @@
 //! every fault is tested with a raw socket.
 
 mod control;
+mod counter;
 mod dial;
 mod dialect;
 mod exchange;
@@ -24,10 +25,11 @@ mod work;
 
 pub mod blocking;
 
+pub(crate) use counter::{Counter, Service};
 pub use dial::ClockState;
 pub use journal::{Attempt, CALL_HEADER, Journal};
 pub use live::{ClockError, RouteError};
-pub(crate) use pace::moment;
+pub(crate) use pace::{Pace, Place, moment};
 pub use verify::VerifyError;
 
 use crate::error::ScriptError;
@@ -38,7 +40,6 @@ use crate::plan::{Object, Plan, Profile, Rule};
 use crate::script::listener::ListenerScript;
 use journal::Log;
 use listener::{Port, Progress};
-use pace::Pace;
 use seawall::clock::Clock;
 use seawall::crank::Wires;
 use std::fmt;
@@ -71,6 +72,7 @@ pub struct MockOptions {
     clock: Option<Arc<dyn Clock>>,
     wires: Option<Wires>,
     passage: Option<Passage>,
+    counter: Option<Arc<dyn Counter>>,
     listener_script: Option<String>,
     security: Option<Security>,
     http: Option<HttpVersions>,
@@ -148,6 +150,12 @@ impl MockOptions {
         self
     }
 
+    /// Lets somebody else decide which part of its rule's mix each attempt meets, and when. Over HTTP/1.1 alone.
+    pub(crate) fn counter(mut self, counter: Arc<dyn Counter>) -> Self {
+        self.counter = Some(counter);
+        self
+    }
+
     /// What connections meet before any request: `for 2s refuse, accept` (see [`ListenerScript`]). It is read at the start.
     #[must_use]
     pub fn listener(mut self, script: impl Into<String>) -> Self {
@@ -177,6 +185,7 @@ impl MockOptions {
     /// A route or a listener's script that cannot be right, or an address where the machine does not let it listen.
     pub async fn start(self) -> Result<Mock, MockError> {
         let (clock, wires) = (self.clock.clone(), self.wires.clone());
+        let counter = self.counter.clone();
         let of_file = self.file.as_ref().and_then(|file| file.passage);
         let passage = self.passage.or(of_file).unwrap_or_default();
         let (plan, listen, listener) = self.resolve()?;
@@ -195,6 +204,7 @@ impl MockOptions {
             wires,
             http: listener.http,
             identity,
+            counter,
         };
         let shared = Arc::new(Shared::new(
             plan,
@@ -420,6 +430,7 @@ struct Setting {
     wires: Option<Wires>,
     http: HttpVersions,
     identity: Option<Identity>,
+    counter: Option<Arc<dyn Counter>>,
 }
 
 /// What the connections of one mock share.

@@ -9,11 +9,13 @@
 //! that scenarios can run side by side, one on each thread.
 
 mod client;
+pub mod demo;
 mod mock;
 mod process;
 pub mod simulate;
 mod stage;
 mod steps;
+pub mod twin;
 
 pub use process::TAIL_BYTES_MAX;
 

@@ -12,7 +12,8 @@ use super::throttle::{self, Limited};
 use super::work::{self, Worked};
 use crate::findings::{Fingerprint, Word};
 use crate::plan::{
-    Answers, Dialect, Entry, Plan, Reach, Rule, Seat, Standing, State, StateFull, Ticket, Turn, Wanted,
+    Answers, Choice, Dialect, Entry, Plan, Reach, Rule, Seat, Standing, State, StateFull, Ticket, Turn,
+    Wanted,
 };
 use seawall_core::profile::Provider;
 use seawall_core::time::Instant;
@@ -71,6 +72,8 @@ pub(super) struct Exchange<'s> {
     outcome: Outcome,
     /// Its key is in flight until this is handed back.
     ticket: Option<Ticket>,
+    /// Which part of its rule's mix it meets, where that was decided by somebody else than chance.
+    part: Option<usize>,
     /// Its places in the crowd of its rule and in that of its limit.
     seats: [Option<Seat>; 2],
 }
@@ -166,6 +169,7 @@ impl<'s> Exchange<'s> {
                 ..Outcome::default()
             },
             ticket: None,
+            part: None,
             seats: [None, None],
         }
     }
@@ -183,6 +187,11 @@ impl<'s> Exchange<'s> {
     /// Counts body bytes that were read.
     pub(super) fn read(&mut self, bytes: u64) {
         self.outcome.bytes_in += bytes;
+    }
+
+    /// It meets this part of its rule's mix.
+    pub(super) fn meets(&mut self, part: usize) {
+        self.part = Some(part);
     }
 
     /// Decides what the attempt meets: under one lock, once, when the whole request is here.
@@ -266,7 +275,10 @@ impl<'s> Exchange<'s> {
             }
         };
         match plan.turn_as(case.now, place, state, wanted) {
-            Ok(turn) => Ok((turn, standing)),
+            Ok(turn) => {
+                let choice = self.part.map_or(turn.choice, Choice::Part);
+                Ok((Turn { choice, ..turn }, standing))
+            }
             Err(StateFull) => Err(state_full()),
         }
     }

@@ -7,7 +7,7 @@ use super::dialect;
 use super::exchange::{Exchange, Request};
 use super::score::{Performer, Score};
 use super::socket::Socket;
-use super::{Shared, control};
+use super::{Shared, control, counter};
 use play::{Asked, play};
 use std::sync::Arc;
 use wire::{Head, Length, ReadError, Wire};
@@ -82,6 +82,15 @@ async fn serve(mut wire: Wire, shared: &Shared, head: &Head, mut exchange: Excha
         true => Performer::Http1,
         false => Performer::Http10,
     };
+    if let Some(service) = counter::service(shared.setting.counter.as_deref(), request, &shared.pace) {
+        match wire.while_there(service).await {
+            Some(part) => exchange.meets(part),
+            None => {
+                exchange.left();
+                return Then::Gone;
+            }
+        }
+    }
     let score = exchange.decide(request, &body, performer);
     play(wire, &shared.pace, exchange, score, asked(head)).await
 }

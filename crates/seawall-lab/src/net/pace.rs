@@ -22,7 +22,7 @@ pub(super) const DRAIN_MAX: Duration = Duration::from_secs(2);
 
 /// Time since the mock started, and who waits for it.
 #[derive(Clone, Debug)]
-pub(super) struct Pace {
+pub(crate) struct Pace {
     dial: Dial,
     kept: Arc<Mutex<Kept>>,
 }
@@ -44,7 +44,7 @@ impl Pace {
     }
 
     /// The time now, since the mock's start.
-    pub(super) fn now(&self) -> Instant {
+    pub(crate) fn now(&self) -> Instant {
         self.dial.now()
     }
 
@@ -59,7 +59,7 @@ impl Pace {
     }
 
     /// Waits on purpose.
-    pub(super) async fn pause(&self, length: Duration) {
+    pub(crate) async fn pause(&self, length: Duration) {
         let mut sleep = self.dial.sleep_until(self.dial.now().after(length));
         let waiting = self.keep_waiting();
         poll_fn(|context| {
@@ -74,12 +74,12 @@ impl Pace {
     }
 
     /// Waits until this time, for nobody.
-    pub(super) async fn until(&self, at: Instant) {
+    pub(crate) async fn until(&self, at: Instant) {
         self.dial.sleep_until(at).await;
     }
 
     /// Counts whoever holds what it gives as kept waiting.
-    pub(super) fn keep_waiting(&self) -> Waiting {
+    pub(crate) fn keep_waiting(&self) -> Waiting {
         let place = Place {
             kept: Arc::clone(&self.kept),
             taken: Arc::default(),
@@ -113,8 +113,15 @@ fn lock(kept: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
 
 /// Somebody who is kept waiting on purpose.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(crate) struct Waiting {
     place: Place,
+}
+
+impl Waiting {
+    /// Its place, for whoever ends the wait.
+    pub(crate) fn place(&self) -> Place {
+        self.place.clone()
+    }
 }
 
 impl Drop for Waiting {
@@ -125,7 +132,7 @@ impl Drop for Waiting {
 
 /// A place among those who are kept waiting, taken or not.
 #[derive(Clone, Debug)]
-struct Place {
+pub(crate) struct Place {
     kept: Arc<Mutex<Kept>>,
     taken: Arc<AtomicBool>,
 }
@@ -137,7 +144,8 @@ impl Place {
         }
     }
 
-    fn leave(&self) {
+    /// It is kept waiting no more: something else has come to pass that it will hear of.
+    pub(crate) fn leave(&self) {
         if self.taken.swap(false, Ordering::SeqCst) {
             self.change(|waiting| *waiting -= 1);
         }

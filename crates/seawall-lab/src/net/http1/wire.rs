@@ -244,16 +244,23 @@ impl Wire {
             return Waited::Whole;
         }
         let pace = self.pace.clone();
-        let pause = pace.pause(length);
-        tokio::pin!(pause);
+        match self.while_there(pace.pause(length)).await {
+            Some(()) => Waited::Whole,
+            None => Waited::ClientLeft,
+        }
+    }
+
+    /// Waits for something; `None` where the client leaves before.
+    pub(super) async fn while_there<T>(&mut self, something: impl Future<Output = T>) -> Option<T> {
+        tokio::pin!(something);
         loop {
             let room = self.buffer.len() < READ_AHEAD_MAX;
             tokio::select! {
                 // In this order: a client that leaves at the very time has its answer sent all the same, each time.
                 biased;
-                () = &mut pause => return Waited::Whole,
+                end = &mut something => return Some(end),
                 more = self.fill(), if room => if more.is_err() {
-                    return Waited::ClientLeft;
+                    return None;
                 },
             }
         }
