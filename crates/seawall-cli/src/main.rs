@@ -7,6 +7,7 @@ mod batch;
 mod check;
 mod common;
 mod completions;
+mod demo;
 mod explain;
 mod failure;
 mod files;
@@ -56,6 +57,8 @@ enum Command {
     Test(Box<test::Args>),
     /// What policies do to a server and its callers, in virtual time.
     Simulate(Box<simulate::Args>),
+    /// What ways of retrying do to losses, latency and load: live, in a minute, without a network.
+    Demo(demo::Args),
     /// Completions for a shell.
     Completions(completions::Args),
     /// The manual pages.
@@ -92,6 +95,7 @@ fn main() -> ExitCode {
         Command::Mock(args) => mock::run(args, cli.common),
         Command::Test(args) => test::run(args, cli.common),
         Command::Simulate(args) => simulate::run(args, cli.common),
+        Command::Demo(args) => demo::run(args, cli.common),
         Command::Completions(args) => completions::run(args, cli.common),
         Command::Man(args) => man::run(args, cli.common),
         Command::Schema(args) => schema::run(args),

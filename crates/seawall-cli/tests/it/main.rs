@@ -3,6 +3,7 @@
 mod batch;
 mod check;
 mod common;
+mod demo;
 mod docs;
 mod explain;
 mod keys;

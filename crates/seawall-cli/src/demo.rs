@@ -1,0 +1,102 @@
+//! `seawall demo`: three strategies and seawall's default, live, in less than a minute and without a network.
+
+use crate::common::Common;
+use crate::failure::{Failure, INTERRUPTED};
+use crate::interrupts::Interrupts;
+use seawall_lab::passage::TimeScale;
+use seawall_lab::run::Halt;
+use seawall_lab::run::demo::{self, Demo, Marks};
+use seawall_lab::run::twin::{Speed, TwinError};
+use std::io::IsTerminal as _;
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  What does a way of retrying do to losses, latency and load?
+    seawall demo
+  The same figures on every machine: time is turned on when nothing can move.
+    seawall demo --speed turned
+
+Two worlds: a server that is down for 5 s of 50, and a pool of connections that fills up. The mock, the load and the
+engine run in this process. The others, and what they are compared with: seawall simulate --preset three-strategies";
+
+/// How fast.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// So many times as fast as real time, or `turned`: on whenever nothing can move.
+    #[arg(long, value_name = "N|turned", default_value = "8", value_parser = speed)]
+    speed: Speed,
+}
+
+fn speed(text: &str) -> Result<Speed, String> {
+    if text == "turned" {
+        return Ok(Speed::Turned);
+    }
+    let scale: TimeScale = text.parse().map_err(|error| format!("{error}, or `turned`"))?;
+    Ok(Speed::Times(scale))
+}
+
+/// Shows it.
+pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
+    let Some(demo) = lived(args, common)? else {
+        common.talk().note("interrupted; nothing is left running");
+        return Ok(ExitCode::from(INTERRUPTED));
+    };
+    if common.json {
+        let text = serde_json::to_string_pretty(&demo.json()).expect("numbers, texts and lists become JSON");
+        crate::print(&text)?;
+    } else {
+        crate::print(demo.text(marks()).trim_end())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The demonstration, on a thread of its own; nothing where it was interrupted.
+fn lived(args: &Args, common: Common) -> Result<Option<Demo>, Failure> {
+    let (seed, speed) = (common.seed_typed().unwrap_or(1), args.speed);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::io("the runtime", &error))?;
+    let halt = Halt::default();
+    runtime.block_on(async {
+        let mut interrupts = Interrupts::listen().map_err(|error| Failure::io("signals", &error))?;
+        let cord = halt.clone();
+        let mut living = tokio::task::spawn_blocking(move || {
+            demo::demo(seed, speed, &cord, |name| {
+                common
+                    .talk()
+                    .note(format_args!("live, over real sockets on this machine: {name}"));
+            })
+        });
+        let ended = tokio::select! {
+            ended = &mut living => ended,
+            () = interrupts.next() => {
+                halt.pull();
+                living.await
+            }
+        };
+        let ended = ended.map_err(|_panicked| Failure::internal("the demonstration has panicked"))?;
+        ended.map_err(|error| match error {
+            TwinError::Lacks(_) => Failure::internal(error.to_string()),
+            error => Failure::machine(error.to_string()),
+        })
+    })
+}
+
+/// Blocks where a terminal shows them; a pipe gets what every reader knows.
+fn marks() -> Marks {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
+    let knows = locale.is_some_and(|locale| {
+        let locale = locale.to_ascii_uppercase();
+        locale.contains("UTF-8") || locale.contains("UTF8")
+    });
+    if knows && std::io::stdout().is_terminal() {
+        Marks::Blocks
+    } else {
+        Marks::Ascii
+    }
+}
