@@ -104,6 +104,8 @@ pub enum Code {
     HeldByFewCallers,
     /// An outage of the model leaves a queue that nobody in it waits for.
     Trigger,
+    /// Whether an outage does is a matter of chance.
+    TriggerUnknown,
     /// How long what an outage leaves takes to drain.
     Drain,
     /// What layers multiply to.
@@ -202,7 +204,7 @@ impl Code {
             | Self::Trigger
             | Self::PoolSaturates
             | Self::BreakerHarms => Weight::Warning,
-            Self::CapacityUnknown | Self::LoadUnknown => Weight::Unknown,
+            Self::CapacityUnknown | Self::LoadUnknown | Self::TriggerUnknown => Weight::Unknown,
         }
     }
 }

@@ -18,6 +18,7 @@ mod found;
 mod plan;
 mod rank;
 mod space;
+mod text;
 mod written;
 
 pub use found::{Constraint, Found, Limit, Round, Row};
@@ -180,6 +181,16 @@ impl<D: Demands> Search<D> {
         if self.told >= self.members.len() {
             self.end_rung();
         }
+    }
+
+    /// Runs that were made so far.
+    pub const fn runs(&self) -> u64 {
+        self.runs
+    }
+
+    /// How many it makes at the most.
+    pub const fn runs_max(&self) -> u64 {
+        self.task.runs
     }
 
     /// Those that are run next: of one number of seeds, so that one study is all of them.

@@ -80,6 +80,7 @@ fn openly(
         findings.extend(drains(reckoned, per_s, per_s, bears));
         return Stability::Stable;
     }
+    findings.extend(by_chance(reckoned));
     let triggers: Vec<Finding> = triggers(reckoned, per_s, bears).collect();
     let stability = if triggers.is_empty() {
         Stability::Vulnerable
@@ -304,6 +305,16 @@ fn triggers<'a>(reckoned: &'a Reckoned<'_>, per_s: f64, bears: f64) -> impl Iter
             ];
             Finding::new(Code::Trigger, text, numbers)
         })
+    })
+}
+
+/// Outages that are drawn are other ones with each seed.
+fn by_chance(reckoned: &Reckoned<'_>) -> Option<Finding> {
+    let mut servers = reckoned.servers().into_iter();
+    servers.any(|server| server.renewal.is_some()).then(|| {
+        let text =
+            "outages come by chance here, so that whether one of them begins such an overload is not known";
+        Finding::new(Code::TriggerUnknown, text.to_owned(), [])
     })
 }
 

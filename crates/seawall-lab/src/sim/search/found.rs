@@ -3,6 +3,7 @@
 use super::rank::{self, Score};
 use super::{Candidate, Demands, Search, policy_table};
 use crate::sim::precheck::{Finding, Stability};
+use crate::sim::summary::Intervals;
 use seawall_core::policy::Policy;
 use serde::{Serialize, Serializer};
 
@@ -111,6 +112,8 @@ pub struct Row {
     pub recovery_s: Option<f64>,
     /// See there.
     pub cost_usd: f64,
+    /// Where the true figures are, 95 times of 100.
+    pub ci: Intervals,
     /// Asserts that do not hold, as they were written.
     pub unmet: Vec<String>,
     /// The policy, as a `[policy]` table.
@@ -254,6 +257,7 @@ impl Candidate {
             amplification: self.summary.amplification,
             recovery_s: self.summary.recovery_s,
             cost_usd: self.summary.cost_usd,
+            ci: self.summary.ci.clone(),
             unmet: self.unmet.iter().map(|nth| texts[*nth].clone()).collect(),
             policy: self.contender.policy,
         }
