@@ -20,6 +20,7 @@ mod schema;
 mod simulate;
 mod talk;
 mod test;
+mod tune;
 
 use clap::{Parser, Subcommand};
 use common::Common;
@@ -59,6 +60,8 @@ enum Command {
     Simulate(Box<simulate::Args>),
     /// What ways of retrying do to losses, latency and load: live, in a minute, without a network.
     Demo(demo::Args),
+    /// Which policy does best there: a search.
+    Tune(Box<tune::Args>),
     /// Completions for a shell.
     Completions(completions::Args),
     /// The manual pages.
@@ -96,6 +99,7 @@ fn main() -> ExitCode {
         Command::Test(args) => test::run(args, cli.common),
         Command::Simulate(args) => simulate::run(args, cli.common),
         Command::Demo(args) => demo::run(args, cli.common),
+        Command::Tune(args) => tune::run(args, cli.common),
         Command::Completions(args) => completions::run(args, cli.common),
         Command::Man(args) => man::run(args, cli.common),
         Command::Schema(args) => schema::run(args),

@@ -204,14 +204,14 @@ async fn tallies(
 }
 
 /// A line of a terminal that says how far it is; of a pipe nothing.
-struct Screen {
+pub(crate) struct Screen {
     clock: TokioClock,
     drawn_at: Option<Instant>,
     draws: bool,
 }
 
 impl Screen {
-    fn new(common: Common) -> Self {
+    pub(crate) fn new(common: Common) -> Self {
         Self {
             clock: TokioClock::new(),
             drawn_at: None,
@@ -219,7 +219,7 @@ impl Screen {
         }
     }
 
-    fn show(&mut self, progress: Option<Progress>) {
+    pub(crate) fn show(&mut self, progress: Option<Progress>) {
         let Some(Progress { done, of }) = progress.filter(|_| self.draws) else {
             return;
         };
@@ -232,7 +232,7 @@ impl Screen {
         let _ = write!(std::io::stderr(), "\r\x1b[K{done} of {of} runs");
     }
 
-    fn clear(&self) {
+    pub(crate) fn clear(&self) {
         if self.drawn_at.is_some() {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
         }

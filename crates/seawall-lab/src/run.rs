@@ -15,6 +15,7 @@ mod process;
 pub mod simulate;
 mod stage;
 mod steps;
+pub mod tune;
 pub mod twin;
 
 pub use process::TAIL_BYTES_MAX;

@@ -1,0 +1,197 @@
+//! `seawall tune`: policies that do better in the world of a file.
+//!
+//! What can go wrong: a search of minutes that Ctrl-C ends with nothing; a table that cannot be pasted. So whoever stops
+//! it gets the best so far, and what is found is a `[policy]` table that `seawall check` accepts.
+
+use crate::common::Common;
+use crate::failure::{Failure, INTERRUPTED};
+use crate::files;
+use crate::interrupts::Interrupts;
+use crate::simulate::Screen;
+use clap::builder::PossibleValuesParser;
+use seawall::clock::{Clock as _, TokioClock};
+use seawall_core::time::Duration;
+use seawall_lab::run::Halt;
+use seawall_lab::run::simulate::{SCENARIO_BYTES_MAX, Simulation};
+use seawall_lab::run::tune::{self, Asserts};
+use seawall_lab::sim::search::{Found, Objective, Prefers, Search, policy_table};
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::thread;
+use tokio::sync::{oneshot, watch};
+
+const KNEE: &str = "knee";
+
+const EXAMPLES: &str = "\
+Examples:
+  Which policy survives this stall best?
+    seawall tune examples/simulations/stall.toml
+  The one that answers the most calls, as a file that seawall check accepts:
+    seawall tune examples/simulations/stall.toml --prefer success -o policy.toml
+  All of the front as one JSON document; the same seed finds the same, on any machine:
+    seawall tune examples/simulations/stall.toml --budget-runs 500 --seed 7 --json
+
+Exit codes: 0 a policy was found, 1 none meets every assert, 2 the file cannot be right, 74 the machine would not,
+130 interrupted, with the best so far on stdout.";
+
+/// Which world, and how long to search.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The file of a simulation: its first policy is what the search is around, its asserts must hold.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// How many runs it may take.
+    #[arg(long, value_name = "N", default_value = "2000")]
+    budget_runs: NonZeroU64,
+    /// Stop after so many seconds with the best so far, which then depends on the machine.
+    #[arg(long, value_name = "N")]
+    seconds: Option<NonZeroU64>,
+    /// Which of the policies that nothing beats is the one: the nearest to the best of everything, or the best in this.
+    #[arg(long, value_name = "FIGURE", default_value = KNEE, value_parser = PossibleValuesParser::new(figures()))]
+    prefer: String,
+    /// How many seeds the best run with [default: the file's].
+    #[arg(long, value_name = "N")]
+    seeds: Option<NonZeroU32>,
+    /// How many runs side by side [default: one for each core].
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+    /// Write the one as a file with a `[policy]` table, too.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+fn figures() -> impl Iterator<Item = &'static str> {
+    [KNEE].into_iter().chain(Objective::ALL.map(Objective::name))
+}
+
+/// How a search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    OfItself,
+    AfterItsTime,
+    Interrupted,
+}
+
+/// Searches, and prints what was found.
+pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
+    // Before anybody listens to signals: a pipe may keep us waiting, and Ctrl-C must end that, too.
+    let simulation = read(args, common)?;
+    let preferred = Objective::ALL
+        .into_iter()
+        .find(|objective| objective.name() == args.prefer);
+    let prefers = preferred.map_or(Prefers::Knee, Prefers::Best);
+    let search = tune::search(&simulation, args.budget_runs.get(), prefers);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::io("the runtime", &error))?;
+    let Some((search, ended)) = runtime.block_on(searched(args, common, search))? else {
+        common.talk().note("interrupted");
+        return Ok(ExitCode::from(INTERRUPTED));
+    };
+    let found = search.found();
+    match ended {
+        Ended::OfItself => {}
+        Ended::AfterItsTime => common
+            .talk()
+            .note(format_args!("the time is over: the best of {} runs", found.runs)),
+        Ended::Interrupted => common
+            .talk()
+            .note(format_args!("interrupted: the best of {} runs", found.runs)),
+    }
+    if common.json {
+        crate::print(&found.json())?;
+    } else {
+        crate::print(found.text().trim_end())?;
+    }
+    if let Some(path) = &args.output {
+        write(path, &found)?;
+    }
+    Ok(match (ended, &found.winner) {
+        (Ended::Interrupted, _) => ExitCode::from(INTERRUPTED),
+        (Ended::OfItself | Ended::AfterItsTime, Some(_)) => ExitCode::SUCCESS,
+        (Ended::OfItself | Ended::AfterItsTime, None) => ExitCode::from(1),
+    })
+}
+
+fn read(args: &Args, common: Common) -> Result<Simulation, Failure> {
+    let shown = args.file.display().to_string();
+    let bytes = files::read_at_most(&args.file, &shown, SCENARIO_BYTES_MAX as u64)?;
+    let mut simulation = Simulation::from_bytes(&shown, &bytes)?;
+    let study = &mut simulation.study;
+    study.seed = common.seed_typed().unwrap_or(study.seed);
+    study.seeds = args.seeds.map_or(study.seeds, NonZeroU32::get);
+    Ok(simulation)
+}
+
+/// The search when it is over, however it ended; nothing after a second interrupt.
+async fn searched(
+    args: &Args,
+    common: Common,
+    mut search: Search<Asserts>,
+) -> Result<Option<(Search<Asserts>, Ended)>, Failure> {
+    let mut interrupts = Interrupts::listen().map_err(|error| Failure::io("signals", &error))?;
+    let threads = args.threads.unwrap_or_else(|| {
+        // A machine that does not say has one core.
+        thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+    });
+    let halt = Halt::default();
+    let (tell, mut told) = watch::channel(None);
+    let (end, mut over) = oneshot::channel();
+    let pulled = halt.clone();
+    // A thread that nobody waits for: a runtime would wait for its own.
+    thread::Builder::new()
+        .spawn(move || {
+            tune::run(&mut search, threads, &pulled, |progress| {
+                tell.send_replace(Some(progress));
+            });
+            // Nobody listens after a second interrupt.
+            let _ = end.send(search);
+        })
+        .map_err(|error| Failure::io("a thread for the runs", &error))?;
+    let mut screen = Screen::new(common);
+    let time = args.seconds.map(|seconds| Duration::from_secs(seconds.get()));
+    let clock = TokioClock::new();
+    let mut alarm = clock.sleep_until(clock.now().after(time.unwrap_or(Duration::ZERO)));
+    let mut ended = Ended::OfItself;
+    loop {
+        tokio::select! {
+            search = &mut over => {
+                screen.clear();
+                let search = search.map_err(|_| Failure::internal("a run has panicked"))?;
+                return Ok(Some((search, ended)));
+            }
+            Ok(()) = told.changed() => screen.show(*told.borrow_and_update()),
+            () = &mut alarm, if time.is_some() && ended == Ended::OfItself => {
+                halt.pull();
+                ended = Ended::AfterItsTime;
+            }
+            () = interrupts.next() => {
+                if ended == Ended::Interrupted {
+                    screen.clear();
+                    return Ok(None);
+                }
+                // Runs that have begun end first.
+                halt.pull();
+                ended = Ended::Interrupted;
+            }
+        }
+    }
+}
+
+/// Writes the one that was found, where there is one.
+fn write(path: &Path, found: &Found) -> Result<(), Failure> {
+    let Some(winner) = &found.winner else {
+        return Ok(());
+    };
+    let text = format!(
+        "# {} of a search of {} runs in {}.\n{}",
+        winner.name,
+        found.runs,
+        found.name,
+        policy_table(&winner.policy)
+    );
+    std::fs::write(path, text).map_err(|error| Failure::io(&path.display().to_string(), &error))
+}

@@ -1,0 +1,65 @@
+//! A search on all cores.
+//!
+//! What can go wrong: a search that is stopped has nothing to show, or one that is not depends on how many cores there
+//! were. So it goes by batches whose results are told in their own order, and whoever pulls the halt loses the batch that
+//! was under way, and nothing before it.
+
+use super::Halt;
+use super::simulate::{Progress, Simulation, run_studies};
+use crate::sim::assert::Assert;
+use crate::sim::search::{Demands, Prefers, Search, Task};
+use crate::sim::summary::Summary;
+use std::num::NonZeroUsize;
+
+/// The asserts of a file that hold for every policy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asserts(Vec<Assert>);
+
+impl Demands for Asserts {
+    fn texts(&self) -> Vec<String> {
+        self.0.iter().map(|assert| assert.text.clone()).collect()
+    }
+
+    fn holds(&self, nth: usize, summary: &Summary) -> bool {
+        let judged = self.0[nth].judge(std::slice::from_ref(summary));
+        judged.iter().all(|judged| judged.holds)
+    }
+}
+
+/// A search in the world of a file, around its first policy, held to its asserts; those of single policies are about
+/// those alone.
+pub fn search(simulation: &Simulation, runs: u64, prefers: Prefers) -> Search<Asserts> {
+    let asserts = simulation.asserts.iter().filter(|assert| assert.policy.is_none());
+    let task = Task {
+        study: simulation.study.clone(),
+        runs,
+        prefers,
+    };
+    Search::new(task, Asserts(asserts.cloned().collect()))
+}
+
+/// Searches until it is over or `halt` is pulled; `progress` is told after each run, of all that are allowed.
+pub fn run<D: Demands>(
+    search: &mut Search<D>,
+    threads: NonZeroUsize,
+    halt: &Halt,
+    progress: impl Fn(Progress) + Sync,
+) {
+    while let Some(study) = search.ask() {
+        let before = usize::try_from(search.runs()).unwrap_or(usize::MAX);
+        let of = usize::try_from(search.runs_max()).unwrap_or(usize::MAX);
+        let tell = |batch: Progress| {
+            progress(Progress {
+                done: before + batch.done,
+                of,
+            });
+        };
+        let Some(tallies) = run_studies(&[study], threads, halt, tell) else {
+            return;
+        };
+        search.tell(tallies.into_iter().flatten().collect());
+    }
+}
+
+#[cfg(test)]
+mod tests;
