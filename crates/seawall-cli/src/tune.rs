@@ -18,6 +18,7 @@ use seawall_lab::sim::search::{Found, Objective, Prefers, Search, policy_table};
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use tokio::sync::{oneshot, watch};
 
@@ -87,11 +88,9 @@ pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::io("the runtime", &error))?;
-    let Some((search, ended)) = runtime.block_on(searched(args, common, search))? else {
-        common.talk().note("interrupted");
-        return Ok(ExitCode::from(INTERRUPTED));
-    };
-    let found = search.found();
+    let search = Arc::new(Mutex::new(search));
+    let ended = runtime.block_on(searched(args, common, &search))?;
+    let found = search.lock().unwrap_or_else(PoisonError::into_inner).found();
     match ended {
         Ended::OfItself => {}
         Ended::AfterItsTime => common
@@ -126,12 +125,12 @@ fn read(args: &Args, common: Common) -> Result<Simulation, Failure> {
     Ok(simulation)
 }
 
-/// The search when it is over, however it ended; nothing after a second interrupt.
+/// Searches until that is over, however it ends.
 async fn searched(
     args: &Args,
     common: Common,
-    mut search: Search<Asserts>,
-) -> Result<Option<(Search<Asserts>, Ended)>, Failure> {
+    search: &Arc<Mutex<Search<Asserts>>>,
+) -> Result<Ended, Failure> {
     let mut interrupts = Interrupts::listen().map_err(|error| Failure::io("signals", &error))?;
     let threads = args.threads.unwrap_or_else(|| {
         // A machine that does not say has one core.
@@ -140,45 +139,36 @@ async fn searched(
     let halt = Halt::default();
     let (tell, mut told) = watch::channel(None);
     let (end, mut over) = oneshot::channel();
-    let pulled = halt.clone();
+    let (search, pulled) = (Arc::clone(search), halt.clone());
     // A thread that nobody waits for: a runtime would wait for its own.
     thread::Builder::new()
         .spawn(move || {
-            tune::run(&mut search, threads, &pulled, |progress| {
+            tune::run(&search, threads, &pulled, |progress| {
                 tell.send_replace(Some(progress));
             });
-            // Nobody listens after a second interrupt.
-            let _ = end.send(search);
+            // Nobody listens after an interrupt.
+            let _ = end.send(());
         })
         .map_err(|error| Failure::io("a thread for the runs", &error))?;
     let mut screen = Screen::new(common);
     let time = args.seconds.map(|seconds| Duration::from_secs(seconds.get()));
     let clock = TokioClock::new();
     let mut alarm = clock.sleep_until(clock.now().after(time.unwrap_or(Duration::ZERO)));
-    let mut ended = Ended::OfItself;
-    loop {
+    let ended = loop {
         tokio::select! {
-            search = &mut over => {
-                screen.clear();
-                let search = search.map_err(|_| Failure::internal("a run has panicked"))?;
-                return Ok(Some((search, ended)));
+            over = &mut over => {
+                over.map_err(|_| Failure::internal("a run has panicked"))?;
+                break Ended::OfItself;
             }
             Ok(()) = told.changed() => screen.show(*told.borrow_and_update()),
-            () = &mut alarm, if time.is_some() && ended == Ended::OfItself => {
-                halt.pull();
-                ended = Ended::AfterItsTime;
-            }
-            () = interrupts.next() => {
-                if ended == Ended::Interrupted {
-                    screen.clear();
-                    return Ok(None);
-                }
-                // Runs that have begun end first.
-                halt.pull();
-                ended = Ended::Interrupted;
-            }
+            () = &mut alarm, if time.is_some() => break Ended::AfterItsTime,
+            () = interrupts.next() => break Ended::Interrupted,
         }
-    }
+    };
+    // Runs that have begun are not waited for: they end with the process.
+    halt.pull();
+    screen.clear();
+    Ok(ended)
 }
 
 /// Writes the one that was found, where there is one.

@@ -10,6 +10,7 @@ use crate::sim::assert::Assert;
 use crate::sim::search::{Demands, Prefers, Search, Task};
 use crate::sim::summary::Summary;
 use std::num::NonZeroUsize;
+use std::sync::{Mutex, PoisonError};
 
 /// The asserts of a file that hold for every policy.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,26 +39,33 @@ pub fn search(simulation: &Simulation, runs: u64, prefers: Prefers) -> Search<As
     Search::new(task, Asserts(asserts.cloned().collect()))
 }
 
-/// Searches until it is over or `halt` is pulled; `progress` is told after each run, of all that are allowed.
+/// Searches until it is over or `halt` is pulled; `progress` is told after each run, of all that are allowed. The lock is
+/// free while anything runs, so that whoever holds the other end may look at any time.
 pub fn run<D: Demands>(
-    search: &mut Search<D>,
+    search: &Mutex<Search<D>>,
     threads: NonZeroUsize,
     halt: &Halt,
     progress: impl Fn(Progress) + Sync,
 ) {
-    while let Some(study) = search.ask() {
-        let before = usize::try_from(search.runs()).unwrap_or(usize::MAX);
-        let of = usize::try_from(search.runs_max()).unwrap_or(usize::MAX);
+    // A search is told a whole batch or nothing of it, whoever panicked.
+    let locked = || search.lock().unwrap_or_else(PoisonError::into_inner);
+    loop {
+        let (asked, before, of) = {
+            let search = locked();
+            (search.ask(), search.runs(), search.runs_max())
+        };
+        let Some(study) = asked else { return };
+        let count = |runs| usize::try_from(runs).unwrap_or(usize::MAX);
         let tell = |batch: Progress| {
             progress(Progress {
-                done: before + batch.done,
-                of,
+                done: count(before) + batch.done,
+                of: count(of),
             });
         };
         let Some(tallies) = run_studies(&[study], threads, halt, tell) else {
             return;
         };
-        search.tell(tallies.into_iter().flatten().collect());
+        locked().tell(tallies.into_iter().flatten().collect());
     }
 }
 

@@ -40,7 +40,7 @@ use space::{Point, Space};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Candidates that are asked for at once: what an interrupt loses.
-const BATCH: usize = 48;
+const BATCH: usize = 12;
 /// Points that tell whether anything can meet a constraint.
 const SAMPLE: usize = 240;
 /// How often as many points are drawn as are needed, where many are refused unrun.

@@ -20,10 +20,10 @@ deadline = "20s"
 
 fn searched(threads: usize) -> String {
     let simulation = Simulation::parse("stall.toml", FILE).expect("a right file");
-    let mut search = search(&simulation, 80, Prefers::Knee);
+    let search = Mutex::new(search(&simulation, 80, Prefers::Knee));
     let threads = NonZeroUsize::new(threads).expect("some");
-    run(&mut search, threads, &Halt::default(), |_| {});
-    search.found().json()
+    run(&search, threads, &Halt::default(), |_| {});
+    search.lock().unwrap().found().json()
 }
 
 #[test]
@@ -36,14 +36,14 @@ fn any_number_of_threads_finds_the_same() {
 fn a_search_whose_halt_is_pulled_keeps_what_it_was_told() {
     // Could break by a batch that is told in part.
     let simulation = Simulation::parse("stall.toml", FILE).expect("a right file");
-    let mut search = search(&simulation, 400, Prefers::Knee);
+    let search = Mutex::new(search(&simulation, 400, Prefers::Knee));
     let halt = Halt::default();
-    run(&mut search, NonZeroUsize::MIN, &halt, |progress| {
+    run(&search, NonZeroUsize::MIN, &halt, |progress| {
         if progress.done == 60 {
             halt.pull();
         }
     });
-    let found = search.found();
+    let found = search.lock().unwrap().found();
     assert!(
         !found.complete && found.runs > 0 && found.runs <= 60,
         "{}",
