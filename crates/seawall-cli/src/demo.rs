@@ -14,8 +14,8 @@ const EXAMPLES: &str = "\
 Examples:
   What does a way of retrying do to losses, latency and load?
     seawall demo
-  The same figures on every machine: time is turned on when nothing can move.
-    seawall demo --speed turned
+  In real time, four times as fast: what the machine adds is in the figures, and told.
+    seawall demo --speed 4
 
 Two worlds: a server that is down for 5 s of 50, and a pool of connections that fills up. The mock, the load and the
 engine run in this process. The others, and what they are compared with: seawall simulate --preset three-strategies";
@@ -24,8 +24,8 @@ engine run in this process. The others, and what they are compared with: seawall
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// So many times as fast as real time, or `turned`: on whenever nothing can move.
-    #[arg(long, value_name = "N|turned", default_value = "8", value_parser = speed)]
+    /// So many times as fast as real time, or `turned`: on whenever nothing can move, the same on every machine.
+    #[arg(long, value_name = "N|turned", default_value = "turned", value_parser = speed)]
     speed: Speed,
 }
 
