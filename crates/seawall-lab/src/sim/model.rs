@@ -212,8 +212,6 @@ pub struct Server {
     pub order: Order,
     /// How many may wait; `None` is any number.
     pub queue_max: Option<u32>,
-    /// What a refusal because the queue is full costs a worker.
-    pub reject_cost: Duration,
     /// What becomes of work whose caller has stopped waiting.
     pub orphans: Orphans,
     /// What goes wrong of itself.
@@ -236,7 +234,6 @@ impl Default for Server {
             service: Length::ZERO,
             order: Order::Fifo,
             queue_max: None,
-            reject_cost: Duration::ZERO,
             orphans: Orphans::Worked,
             failures: Failures::None,
             limit: None,

@@ -92,7 +92,6 @@ impl Asked {
             outages: outages?,
             renewal: renewal?,
             price: price?,
-            ..Server::default()
         })
     }
 }
