@@ -56,6 +56,8 @@ struct Part {
 struct Outcome {
     /// Of the seeds: how many are still collapsed at the end.
     collapsed: f64,
+    /// Calls a second at the end.
+    due: f64,
     /// Attempts a second at the end.
     arrivals: f64,
     /// Answers a second at the end.
@@ -128,6 +130,7 @@ impl Outcome {
         let collapsed = tallies.iter().filter(|tally| has_collapsed(tally, horizon));
         Self {
             collapsed: ratio(collapsed.count() as u64, tallies.len() as u64),
+            due: rate(|bin| bin.due),
             arrivals: rate(|bin| bin.arrivals),
             answered: rate(|bin| bin.answered),
             recovery_s: median_recovery(tallies, OUTAGE_AT.after(part.away), horizon),
@@ -216,7 +219,7 @@ fn claims_of(part: Part, retry: Outcome, budget: Outcome, none: Outcome) -> Vec<
         claims.push(claim(
             named("one retry: arrivals at the end, of the load"),
             2.0,
-            retry.arrivals / offered,
+            retry.arrivals / retry.due,
             Within::Share(0.02),
         ));
     }

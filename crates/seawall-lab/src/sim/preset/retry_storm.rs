@@ -9,9 +9,11 @@
 //! The server works on one attempt at a time, first come first served, also for callers that have left; a call waits a
 //! second for an answer. Its stall fails fast, or takes what comes and works on nothing.
 //!
-//! The reference's budget is ours of 10 % without a floor, for all clients together: there it is a bucket of 1 000 tokens
-//! that begins full, here what 10 s of 1 000 calls allow. Its breaker (half of the last hundred, a second open) is ours
-//! with a hundred failures in a row: ours counts over time and not over calls, and wants half a second of failures.
+//! The reference's budget is a bucket for all clients together that holds 1 000 tokens, begins full and gets 100 a second.
+//! Ours of 10 % without a floor allows the same to a run that stalls after ten seconds, with a window of 30 s: then 1 000,
+//! and 100 more with each second of calls. Its breaker looks at the last hundred calls, is open for a second and then lets
+//! all through until they fail; ours lets one through. What makes its recovery is the 3 000 attempts that it lets into the
+//! stall: ours lets in as many when half of 3.2 s have to fail, and runs of failures do not count.
 
 use super::kit::*;
 use super::{Findings, Preset as Published, Scale};
@@ -123,22 +125,27 @@ fn contenders() -> Vec<Contender> {
         one(EXPONENTIAL, built(waits(ms(100), Jitter::None))),
         one(FULL, built(full)),
         one(FULL_SLOW, built(waits(secs(1), Jitter::Full))),
-        one(BUDGET, at_once(budgeted(tries(3), 100))),
-        one(FULL_BUDGET, built(budgeted(full, 100))),
+        one(BUDGET, at_once(bucket(tries(3)))),
+        one(FULL_BUDGET, built(bucket(full))),
         one(BREAKER, at_once(broken(tries(3)))),
-        one(FULL_BOTH, built(broken(budgeted(full, 100)))),
+        one(FULL_BOTH, built(broken(bucket(full)))),
         one(OURS, ours),
         contender(OURS_EACH, ours, Fleet::PerClient),
     ]
+}
+
+/// The reference's budget, as ours says it.
+fn bucket(builder: PolicyBuilder) -> PolicyBuilder {
+    budgeted(builder, 100).edit_budget(|budget| budget.window(secs(30)))
 }
 
 /// The reference's breaker, as near as ours comes.
 fn broken(builder: PolicyBuilder) -> PolicyBuilder {
     builder.edit_breaker(|breaker| {
         breaker
-            .consecutive(100)
+            .consecutive(1_000_000)
             .failure_per_mille(500)
-            .window(secs(2))
+            .window(ms(3_200))
             .min_calls(100)
             .open_for(secs(1))
             .open_max(secs(1))
@@ -234,8 +241,9 @@ fn claims_of(part: Part, outcomes: &[(&str, Outcome)]) -> Vec<Claim> {
     };
     let named = |policy: &str, what: &str| format!("stall that {}, {policy}: {what}", part.name());
     let recovers = |policy: &str, published: f64| {
-        let measured = found(policy)?.recovery_s.unwrap_or(f64::from(u32::MAX));
-        let name = named(policy, "seconds to recovery");
+        // The reference tells the first whole second from which it is well.
+        let measured = found(policy)?.recovery_s.map_or(f64::from(u32::MAX), libm::ceil);
+        let name = named(policy, "whole seconds to recovery");
         Some(claim(name, published, measured, Within::Amount(1.0)))
     };
     let never = |policy: &str| {
