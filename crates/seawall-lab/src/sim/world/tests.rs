@@ -206,11 +206,11 @@ fn layers_and_a_pool_count_what_they_did() {
         policy(|builder| builder),
         Fleet::One,
         expect![[r#"
-            (5791, 4327, 0, 5412, 488, 957)
-            [49162650, 51058552, 0] [115639084735, 0]
-            209 bins e9bc2b2c56a2cee5, 0 open
-            {"succeeded": 4327, "told-not-to": 1464}
-            20.816116108s"#]],
+            (5791, 4357, 0, 5412, 497, 960)
+            [48832727, 52152661, 0] [115823833666, 0]
+            205 bins 0344c4fea108bfbe, 0 open
+            {"succeeded": 4357, "told-not-to": 1434}
+            20.402892608s"#]],
     );
 }
 

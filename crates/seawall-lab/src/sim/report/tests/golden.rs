@@ -101,12 +101,13 @@ fn a_page_has_every_switch_every_claim_and_how_to_have_it_again() {
         "Simulated by seawall 0.1.0 with the engine that runs live: 2 seeds.",
         "seawall simulate --preset tiny --seeds 2",
         "Seeds 1 to 2.",
-        "10/s",
-        "10, evenly",
+        "load.rate",
+        "server.latency",
         "50ms",
-        "from 2s for 1s: fails at once, 100 % of attempts",
-        "0; throttled attempts count",
-        "5 in a row",
+        "server.outages.at",
+        "server.outages.how",
+        "503",
+        "breaker.consecutive",
         "Foreseen without a run",
     ] {
         assert!(whole.contains(told), "the page does not say: {told}\n{whole}");
