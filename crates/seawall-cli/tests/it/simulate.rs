@@ -97,7 +97,8 @@ fn a_page_and_pictures_are_written_where_it_was_asked() {
         "{names:?}"
     );
     let output = seawall_in(&folder.0, &["simulate", &file, "--html", "no/such/out.html"]);
-    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(output.status.code(), Some(74));
+    assert!(text(output.stderr).contains("name a place in a folder that is there"));
 }
 
 #[test]
