@@ -132,6 +132,7 @@ pub fn classify(profile: &Profile, overrides: &[Override], facts: &Facts<'_>) ->
         should_retry,
         usage: Usage::NONE,
         resent: false,
+        earlier: Sent::No,
         first_byte: None,
     };
     Classified {

@@ -624,6 +624,7 @@ fn report(input: &mut Input<'_>) -> Report {
         should_retry,
         usage,
         resent: bits & 32 != 0,
+        earlier: [Sent::No, Sent::Maybe][usize::from(bits & 32 != 0)],
         first_byte: None,
     }
 }

@@ -196,6 +196,9 @@ pub struct Report {
     pub usage: Usage,
     /// Whether the request was sent again inside the attempt (rules D5 and D6).
     pub resent: bool,
+    /// What a send before the last, inside the attempt, may have done: [`Sent::Maybe`] where its connection broke under
+    /// it (rule D5), whatever the last one met; [`Sent::No`] where there was none, or the server turned it away.
+    pub earlier: Sent,
     /// How long the answer's first byte took, where that is known and the answer was whole before it was accepted; else
     /// the attempt's whole length stands for it. A stream's first byte is its commit.
     pub first_byte: Option<Duration>,
@@ -210,6 +213,7 @@ impl Report {
             should_retry: None,
             usage: Usage::NONE,
             resent: false,
+            earlier: Sent::No,
             first_byte: None,
         }
     }

@@ -333,7 +333,7 @@ impl Engine {
             (State::Flying, None) => false,
             _ => true,
         };
-        if report.outcome.sent() == Sent::Maybe {
+        if report.outcome.sent() == Sent::Maybe || report.earlier == Sent::Maybe {
             call.acted_in = Some(call.legs[usize::from(leg)].candidate.dedup);
         }
         if lost {

@@ -238,10 +238,7 @@ impl Book {
         let call = self.call(number);
         let believes = call.policy.hints().long() == LongHint::Stop;
         let upstream = call.first + candidate;
-        if let Outcome::Failed {
-            sent: Sent::Maybe, ..
-        } = report.outcome
-        {
+        if report.earlier == Sent::Maybe || report.outcome.sent() == Sent::Maybe {
             call.acted_in = Some(call.route[candidate].dedup);
         }
         if let Some(hint) = report.outcome.hint()

@@ -18,6 +18,7 @@ use std::task::Poll;
 
 use http::StatusCode;
 use seawall_core::facts::Broke;
+use seawall_core::outcome::Sent;
 use seawall_core::time::{Duration, Instant};
 
 use super::answer::Answer;
@@ -56,6 +57,9 @@ pub struct Attempted {
     pub result: Result<Answer, Broken>,
     /// Whether the request went out twice (rule D5).
     pub resent: bool,
+    /// What a send before the last may have done: [`Sent::Maybe`] where a kept-alive connection closed under it, which
+    /// proves nothing; [`Sent::No`] where there was none, or the server turned it away.
+    pub earlier: Sent,
     /// Where the last connection came from.
     pub connected: Connected,
     /// From the start of the last send to its whole head, where one came.
@@ -84,6 +88,7 @@ impl Transport {
     ) -> Attempted {
         let mut told = Told {
             resent: false,
+            earlier: Sent::No,
             moved: false,
             connected: Connected::No,
             first_byte: None,
@@ -92,6 +97,7 @@ impl Transport {
         Attempted {
             result,
             resent: told.resent,
+            earlier: told.earlier,
             connected: told.connected,
             first_byte: told.first_byte,
         }
@@ -122,7 +128,7 @@ impl Transport {
                 Ok(Met::Head(head)) => {
                     told.first_byte = Some(clock.now().since(began));
                     if wants_another_connection(head.status) && told.sends_left() {
-                        Again::Told
+                        Again::Told(Sent::No)
                     } else {
                         if head.status == StatusCode::REQUEST_TIMEOUT {
                             self.shared.pool.forget(&target.place);
@@ -136,7 +142,7 @@ impl Transport {
                 Err(Late) => return Err(late_head(&line, limits, head_by, total_by)),
             };
             match again {
-                Again::Told => told.resent = true,
+                Again::Told(earlier) => (told.resent, told.earlier) = (true, earlier),
                 Again::Untold => told.moved = true,
             }
             // Whatever ended one kept-alive connection may have ended them all, and a new one ends the doubt.
@@ -196,6 +202,7 @@ impl Transport {
 /// What an attempt tells beside its result.
 struct Told {
     resent: bool,
+    earlier: Sent,
     /// Whether a send that never left was made again elsewhere.
     moved: bool,
     connected: Connected,
@@ -211,8 +218,8 @@ impl Told {
 
 /// Leave to send again.
 enum Again {
-    /// The server may have seen the first send: told as `resent`.
-    Told,
+    /// The server may have seen the first send, and may have done this: told as `resent`.
+    Told(Sent),
     /// It saw nothing of it.
     Untold,
 }
@@ -231,7 +238,7 @@ impl Again {
     // reason to say goodbye, and the engine waits before it asks again.
     fn after_turned_away(broken: Broken, line: &Line, told: &Told) -> Result<Self, Broken> {
         if line.reused() && told.sends_left() {
-            Ok(Self::Told)
+            Ok(Self::Told(Sent::No))
         } else {
             Err(broken)
         }
@@ -239,7 +246,9 @@ impl Again {
 
     fn after_break(broken: Broken, resend: Resend, told: &Told) -> Result<Self, Broken> {
         match resend {
-            Resend::StaleOnce if broken.broke == Broke::ReusedClosed && told.sends_left() => Ok(Self::Told),
+            Resend::StaleOnce if broken.broke == Broke::ReusedClosed && told.sends_left() => {
+                Ok(Self::Told(Sent::Maybe))
+            }
             Resend::StaleOnce | Resend::Never => Err(broken),
         }
     }

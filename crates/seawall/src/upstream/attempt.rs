@@ -1,7 +1,7 @@
 //! One attempt of a call: over the transport, and its facts through the classification table.
 
 use super::end::AttemptNote;
-use super::head::{Head, Headed, head};
+use super::head::{Again, Head, Headed, head};
 use super::hold::{Held, read_whole};
 use super::{Prepared, Shared};
 use crate::body::{self, Counts, OwnedBodyFacts, Wire};
@@ -106,7 +106,7 @@ pub(super) async fn read_to_end(
     head: Head,
     leave: &mut Leave<'_>,
 ) -> Flown {
-    let (version, resent, first_byte) = (head.version, head.resent, head.first_byte);
+    let (version, again, first_byte) = (head.version, head.again, head.first_byte);
     let (heard, broken) = match head.result {
         Ok(mut answer) => {
             let mut held = Held::nothing(&shared.answers);
@@ -124,7 +124,7 @@ pub(super) async fn read_to_end(
         }
         Err(broken) => (None, Some(broken)),
     };
-    let judged = judge(shared, prepared, heard, broken, resent);
+    let judged = judge(shared, prepared, heard, broken, again);
     Head::note_outcome(shared, version, &judged.report.outcome);
     Flown { judged, first_byte }
 }
@@ -135,7 +135,7 @@ pub(super) fn judge(
     prepared: &Prepared,
     mut heard: Option<Heard>,
     broken: Option<Broken>,
-    resent: bool,
+    again: Again,
 ) -> Judged {
     let mut said = OwnedBodyFacts::default();
     if let Some(heard) = &heard
@@ -163,7 +163,7 @@ pub(super) fn judge(
         (state, Some(_) | None) => state,
     };
     let Classified { mut report, .. } = classify(prepared.profile, &shared.overrides, &facts);
-    report.resent = resent;
+    (report.resent, report.earlier) = (again.resent, again.earlier);
     let mut counts = Counts::NONE;
     if let Some(heard) = &mut heard {
         counts = Counts::of_body(&heard.body);

@@ -7,7 +7,7 @@ use super::{Prepared, Shared};
 use crate::http::{self, AttemptLimits, Broken, Outgoing};
 use crate::hub::Leave;
 use ::http::{HeaderName, StatusCode};
-use seawall_core::outcome::Outcome;
+use seawall_core::outcome::{Outcome, Sent};
 use seawall_core::time::{Duration, Instant};
 
 /// How far an attempt came by its answer's head.
@@ -18,11 +18,17 @@ pub(super) enum Headed {
     Over(Flown),
 }
 
+/// Whether the request went out more than once (rules D5 and D6), and what a send before the last may have done.
+#[derive(Clone, Copy)]
+pub(super) struct Again {
+    pub(super) resent: bool,
+    pub(super) earlier: Sent,
+}
+
 /// The head of an answer, or where it broke.
 pub(super) struct Head {
     pub(super) result: Result<http::Answer, Broken>,
-    /// Whether the request went out more than once (rules D5 and D6).
-    pub(super) resent: bool,
+    pub(super) again: Again,
     pub(super) first_byte: Option<Duration>,
     /// The version of the credential that it was sent with, where those end.
     pub(super) version: Option<u32>,
@@ -68,6 +74,7 @@ async fn send_renewed(
     out.headers.insert(header.clone(), version.secret.to_value());
     let mut head = send_once(shared, prepared, &out, by, leave).await;
     head.version = Some(version.number);
+    let before = head.again.earlier;
     if !is_unauthorized(&head) {
         return Headed::Head(head);
     }
@@ -96,7 +103,11 @@ async fn send_renewed(
     leave.renew(version.number);
     out.headers.insert(header.clone(), version.secret.to_value());
     let mut head = send_once(shared, prepared, &out, by, leave).await;
-    (head.version, head.resent) = (Some(version.number), true);
+    head.version = Some(version.number);
+    head.again.resent = true;
+    if before == Sent::Maybe {
+        head.again.earlier = before;
+    }
     Headed::Head(head)
 }
 
@@ -136,7 +147,10 @@ async fn send_once(
     }
     Head {
         result: attempted.result,
-        resent: attempted.resent,
+        again: Again {
+            resent: attempted.resent,
+            earlier: attempted.earlier,
+        },
         first_byte: attempted.first_byte,
         version: None,
     }

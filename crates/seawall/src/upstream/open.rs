@@ -9,7 +9,7 @@
 
 use super::attempt::{Brought, Flown, Heard, ends_by, is_event_stream, judge, read_to_end, wire};
 use super::end::{AttemptNote, CallError};
-use super::head::{Head, Headed, head};
+use super::head::{Again, Head, Headed, head};
 use super::hold::Held;
 use super::opened::{Before, Judge, Opened, Origin};
 use super::send::{Journal, Made, Stop, Way, leave_for};
@@ -206,7 +206,7 @@ enum Promised {
 /// The head of a good answer.
 struct GoodHead {
     answer: http::Answer,
-    resent: bool,
+    again: Again,
     first_byte: Option<Duration>,
     version: Option<u32>,
 }
@@ -214,7 +214,7 @@ struct GoodHead {
 fn promised(shared: &Shared, prepared: &Prepared, head: Head) -> Promised {
     let Head {
         result,
-        resent,
+        again,
         first_byte,
         version,
     } = head;
@@ -225,14 +225,14 @@ fn promised(shared: &Shared, prepared: &Prepared, head: Head) -> Promised {
         {
             Promised::Answer(GoodHead {
                 answer,
-                resent,
+                again,
                 first_byte,
                 version,
             })
         }
         result => Promised::Nothing(Head {
             result,
-            resent,
+            again,
             first_byte,
             version,
         }),
@@ -248,7 +248,7 @@ async fn to_content(
 ) -> Result<Begun, Flown> {
     let GoodHead {
         answer,
-        resent,
+        again,
         first_byte,
         version,
     } = head;
@@ -262,7 +262,7 @@ async fn to_content(
         sent_for: leave.role().reason().code(),
         outcome: Outcome::Answer.name(),
         status: Some(status.as_u16()),
-        resent,
+        resent: again.resent,
         first_byte,
     };
     let mut ahead = Ahead::of(shared, prepared, status, &headers);
@@ -303,7 +303,7 @@ async fn to_content(
         state: BodyState::WellFormed,
         _held: held,
     };
-    let judged = judge(shared, prepared, Some(heard), broken, resent);
+    let judged = judge(shared, prepared, Some(heard), broken, again);
     Head::note_outcome(shared, version, &judged.report.outcome);
     Err(Flown { judged, first_byte })
 }

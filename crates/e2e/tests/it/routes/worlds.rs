@@ -281,6 +281,36 @@ impl World {
     }
 }
 
+#[test]
+fn a_write_whose_kept_connection_closed_under_it_stays_where_it_was_sent() {
+    // Could break where only the last send of an attempt is looked at: the first went out on a connection that closed and
+    // may have acted, the second met a 503 that says when to come back, and the write would have gone to the spare.
+    let world = World {
+        does: [
+            vec![Does::ThrottlesSilently, Does::Answers, Does::Resets, Does::Busy],
+            vec![Does::Answers],
+        ],
+        calls: vec![(Kind::KeyedWrite, 1, u32::MAX), (Kind::Read, 0, u32::MAX)],
+        retries: 1,
+        fallbacks: 1,
+        tries: 1,
+        concurrency: 1,
+        one_store: false,
+        one_quota: true,
+        own_credential: true,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let (town, ends) = world.live().await;
+        world.holds(&town, &ends).unwrap();
+        let writes = ends[0].as_ref().unwrap();
+        assert!(writes.resent > 0, "a kept connection closed under the write");
+    });
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
     #[test]

@@ -253,6 +253,7 @@ pub(super) fn fate(rng: &mut Rng, mood: Mood, now: Instant, permit: &Permit) -> 
                 &[None, None, None, None, None, None, Some(true), Some(false)],
             ),
             resent: percent(rng, 3),
+            earlier: one(rng, &[Sent::No, Sent::No, Sent::No, Sent::Maybe]),
             usage: usage(rng),
             ..report(outcome, status)
         },
@@ -343,6 +344,7 @@ const fn report(outcome: Outcome, status: u16) -> Report {
         should_retry: None,
         usage: Usage::NONE,
         resent: false,
+        earlier: Sent::No,
         first_byte: None,
     }
 }
