@@ -1,4 +1,4 @@
-//! The live twin of a simulation: the same calls through the product's own [`Upstream`], over real sockets, to the lab's
+//! The live twin of a simulation: the same calls through the product's own `Upstream`, over real sockets, to the lab's
 //! own mock.
 //!
 //! What can go wrong: a simulator is right about itself. So a run of a study is lived through a second time: the same
