@@ -2,8 +2,7 @@
 //!
 //! What can go wrong: a simulator has a policy of its own that resembles the product's, and then shows what that would
 //! do. So nothing here decides: a call is opened, polled, settled, committed and ended by the very methods that the
-//! async and the blocking loop call, in the same order, and the trace of a world with few callers is, byte for byte,
-//! the trace of a live run on a cranked clock.
+//! async and the blocking loop call.
 //!
 //! Every result of an attempt comes by way of the agenda, also where it takes no time, so that nothing recurses and
 //! events of one time keep their order.
