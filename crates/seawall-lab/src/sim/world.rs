@@ -2,7 +2,8 @@
 //!
 //! What can go wrong: a simulator has a policy of its own that resembles the product's, and then shows what that would
 //! do. So nothing here decides: a call is opened, polled, settled, committed and ended by the very methods that the
-//! async and the blocking loop call.
+//! async and the blocking loop call, in the same order, and the trace of a world with few callers is, line for line,
+//! the trace of a live run on a cranked clock.
 //!
 //! Every result of an attempt comes by way of the agenda, also where it takes no time, so that nothing recurses and
 //! events of one time keep their order.
@@ -23,6 +24,7 @@ use patience::Patience;
 use seawall_core::time::Instant;
 use seawall_core::trace;
 use sources::{Nth, Source};
+use std::collections::VecDeque;
 
 /// Something that happens.
 #[derive(Clone, Copy, Debug)]
@@ -86,6 +88,10 @@ pub(super) struct World<'m, A> {
     calls: Calls,
     attempts: Attempts,
     desks: Vec<Desk<&'m Server>>,
+    /// Calls that were woken, and how often they had been told what to do; they have not asked yet.
+    woken: VecDeque<(u32, u32)>,
+    /// Whether those are being asked now.
+    passing_on: bool,
     tally: Tally,
 }
 
@@ -138,6 +144,8 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
             calls: Calls::default(),
             attempts: Attempts::default(),
             desks,
+            woken: VecDeque::new(),
+            passing_on: false,
             tally: Tally::of_layers(model.layers.len() + 1),
             model,
         };
@@ -189,7 +197,7 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
             Event::Asks { call, told } => {
                 if self.calls.is_told(call, told.number()) {
                     self.tally.events += 1;
-                    self.ask(call);
+                    self.turn_comes(call, told.number());
                 }
             }
             Event::Resumes { server } => self.work_on(server),

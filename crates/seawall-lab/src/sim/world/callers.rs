@@ -243,15 +243,25 @@ impl<A: Agenda<Event> + Default> World<'_, A> {
         self.pass_on(layer, process);
     }
 
+    /// The time that a call was told to wait for has come. Whose turn that makes it is the engine's to say, in its own
+    /// order, as it is for those who wait live.
+    pub(super) fn turn_comes(&mut self, number: u32, told: u32) {
+        let (layer, process) = (usize::from(self.calls[number].layer), self.calls[number].process);
+        self.pass_on(layer, process);
+        if self.calls.is_told(number, told) {
+            self.ask(number);
+            self.pass_on(layer, process);
+        }
+    }
+
     /// Asks what to do with a call now, and does it.
-    pub(super) fn ask(&mut self, number: u32) {
+    fn ask(&mut self, number: u32) {
         let Handle::Seated(id) = self.calls.place(number).handle else {
-            return;
+            unreachable!("a call that is told to wait has a seat")
         };
         let call = self.calls[number];
         let verdict = self.poll(&call, id);
         self.follow(number, verdict);
-        self.pass_on(usize::from(call.layer), call.process);
     }
 
     /// Does what a verdict says.
@@ -528,15 +538,29 @@ impl<A: Agenda<Event> + Default> World<'_, A> {
             .abandon(now, permit, Sent::Maybe, Usage::NONE);
     }
 
-    /// Those that were woken ask in turn.
+    /// Those that were woken ask, each when its turn comes: all are told before the first of them asks.
     fn pass_on(&mut self, layer: usize, process: u32) {
+        self.tell_woken(layer, process);
+        // Whoever asks may end a call, and the next may begin at once: what that wakes stands behind those here.
+        if self.passing_on {
+            return;
+        }
+        self.passing_on = true;
+        while let Some((number, told)) = self.woken.pop_front() {
+            // One that was woken twice has asked.
+            if self.calls.is_told(number, told) {
+                let call = self.calls[number];
+                self.ask(number);
+                self.tell_woken(usize::from(call.layer), call.process);
+            }
+        }
+        self.passing_on = false;
+    }
+
+    #[inline]
+    fn tell_woken(&mut self, layer: usize, process: u32) {
         while let Some(number) = self.layers[layer].fleet.woken(process, self.now) {
-            let Handle::Seated(id) = self.calls.place(number).handle else {
-                unreachable!("a call that is woken has a seat")
-            };
-            let call = self.calls[number];
-            let verdict = self.poll(&call, id);
-            self.follow(number, verdict);
+            self.woken.push_back((number, self.calls.place(number).told));
         }
     }
 }
