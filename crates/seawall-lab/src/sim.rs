@@ -40,6 +40,8 @@ pub fn run(model: &Model, contender: &Contender, seed: u64) -> Tally {
 
 /// The same run, and beside its tally what the engines of it wrote down: for each process, the clients' first and then
 /// those of the layers, its events in order. It keeps every event in memory, which is much for more than a few calls.
+///
+/// It is what the live loop writes down from the same seed on a cranked clock, line for line.
 pub fn traced(model: &Model, contender: &Contender, seed: u64) -> (Tally, Vec<Vec<Event>>) {
     World::<Radix<_>>::new(model, contender, seed, Recording::On).run_traced()
 }

@@ -18,6 +18,7 @@ mod renewed;
 mod reqwested;
 mod routes;
 mod server;
+mod simulated;
 mod stage;
 mod streams;
 mod tokens;
