@@ -265,17 +265,7 @@ impl<'a> Reader<'a> {
     }
 
     fn time_scale(&self, value: &Value<'_>) -> Result<TimeScale, ScriptError> {
-        let text = match value.get_ref() {
-            DeValue::Float(number) => number.as_str(),
-            DeValue::Integer(number) if number.radix() == 10 => number.as_str(),
-            DeValue::String(_)
-            | DeValue::Integer(_)
-            | DeValue::Boolean(_)
-            | DeValue::Datetime(_)
-            | DeValue::Array(_)
-            | DeValue::Table(_) => "",
-        };
-        text.replace('_', "").parse().map_err(|TimeScaleError| {
+        decimal_text(value).parse().map_err(|TimeScaleError| {
             self.source
                 .error(value.span(), "this is no scale of time")
                 .expecting("a number from 0.001 to 100000, as in 10")
@@ -378,16 +368,7 @@ impl<'a> Reader<'a> {
     }
 
     fn share(&self, value: &Value<'_>) -> Result<u64, ScriptError> {
-        let text = match value.get_ref() {
-            DeValue::Float(number) => number.as_str(),
-            DeValue::Integer(number) => number.as_str(),
-            DeValue::String(_)
-            | DeValue::Boolean(_)
-            | DeValue::Datetime(_)
-            | DeValue::Array(_)
-            | DeValue::Table(_) => "",
-        };
-        match text.replace('_', "").parse::<f64>() {
+        match decimal_text(value).parse::<f64>() {
             Ok(share) if (0.0..=1.0).contains(&share) => Ok(parts_of_whole(share)),
             Ok(_) | Err(_) => Err(self
                 .source
@@ -600,6 +581,21 @@ fn header_named(text: &str) -> Option<String> {
 fn is_header_name(text: &str) -> bool {
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !text.is_empty() && text.bytes().all(token)
+}
+
+/// The digits of a decimal number as TOML has them, with a point or without; empty where the value is none, which no
+/// number is read from.
+pub(crate) fn decimal_text(value: &Value<'_>) -> String {
+    match value.get_ref() {
+        DeValue::Float(number) => number.as_str().replace('_', ""),
+        DeValue::Integer(number) if number.radix() == 10 => number.as_str().replace('_', ""),
+        DeValue::String(_)
+        | DeValue::Integer(_)
+        | DeValue::Boolean(_)
+        | DeValue::Datetime(_)
+        | DeValue::Array(_)
+        | DeValue::Table(_) => String::new(),
+    }
 }
 
 /// Where a text itself stands in the file, where it stands there as it is: without its quotes.

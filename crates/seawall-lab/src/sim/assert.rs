@@ -106,6 +106,21 @@ impl Assert {
         METRICS.iter().map(|metric| metric.name)
     }
 
+    /// Reads one, about every policy.
+    ///
+    /// # Errors
+    /// What is no figure of a policy, no comparison or no bound, and what to write.
+    ///
+    /// ```
+    /// use seawall_lab::sim::assert::Assert;
+    /// assert!(Assert::parse("amplification < 1.2").is_ok());
+    /// let error = Assert::parse("p99 < fast").expect_err("no time");
+    /// assert!(error.to_string().contains("500ms"), "{error}");
+    /// ```
+    pub fn parse(text: &str) -> Result<Self, ScriptError> {
+        Self::parse_in(Source::bare(text), 0..text.len())
+    }
+
     /// Reads one that stands at `span` of `source`.
     pub(crate) fn parse_in(source: Source<'_>, span: Range<usize>) -> Result<Self, ScriptError> {
         let text = &source.text[span.clone()];
@@ -145,8 +160,8 @@ impl Assert {
         })
     }
 
-    /// Whether it is about the end of an outage.
-    pub(crate) fn is_about_recovery(&self) -> bool {
+    /// Whether it is about the end of a given outage: without one nothing recovers, and it cannot hold.
+    pub fn is_about_recovery(&self) -> bool {
         self.metric.name == RECOVERY
     }
 

@@ -1,7 +1,7 @@
 use super::*;
 
 fn read(text: &str) -> Result<Assert, String> {
-    Assert::parse_in(Source::bare(text), 0..text.len()).map_err(|error| error.to_string())
+    Assert::parse(text).map_err(|error| error.to_string())
 }
 
 fn summary() -> Summary {

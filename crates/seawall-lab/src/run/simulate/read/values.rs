@@ -1,5 +1,6 @@
 //! Values that files of simulations have beside those of all files.
 
+use crate::file;
 use crate::reader::{Reader, Value};
 use crate::scenario::Written;
 use crate::sim::assert::Assert;
@@ -28,17 +29,7 @@ impl Reader<'_> {
 
     /// A number, with a point or without, from `min` to `max`.
     pub(super) fn decimal(&self, what: &str, value: &Value<'_>, min: f64, max: f64) -> Option<f64> {
-        let text = match value.get_ref() {
-            DeValue::Float(number) => number.as_str(),
-            DeValue::Integer(number) if number.radix() == 10 => number.as_str(),
-            DeValue::String(_)
-            | DeValue::Integer(_)
-            | DeValue::Boolean(_)
-            | DeValue::Datetime(_)
-            | DeValue::Array(_)
-            | DeValue::Table(_) => "",
-        };
-        match text.replace('_', "").parse::<f64>() {
+        match file::decimal_text(value).parse::<f64>() {
             Ok(number) if (min..=max).contains(&number) => Some(number),
             Ok(_) | Err(_) => {
                 let error = self.error(value.span(), format!("{what} is no number from {min} to {max}"));
