@@ -4,24 +4,61 @@
 //! the file, whose errors point at lines of that part. So it is told the whole file with all else blanked out: every
 //! byte of a policy stands at its own line and column, under the name that a `seawall.toml` has for it.
 
-use super::{Key, Reader, Value};
+use super::{Key, Reader, Value, in_order};
 use crate::error::shown;
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
 impl Reader<'_> {
-    /// The file with all but this policy blanked out.
-    pub(crate) fn alone(&self, key: &Key<'_>, value: &Value<'_>, table: &DeTable<'_>) -> Option<String> {
+    /// The file with all but this policy blanked out, and of that all but the keys `ours`, which are no policy's.
+    pub(crate) fn alone(
+        &self,
+        key: &Key<'_>,
+        value: &Value<'_>,
+        table: &DeTable<'_>,
+        ours: &[&str],
+    ) -> Option<String> {
         let mut kept = Vec::new();
         match self.form(value) {
             Form::Header => {
                 kept.extend(self.header(value.span()));
-                self.keep_all(table, &mut kept);
+                self.keep_but(ours, table, &mut kept);
             }
-            Form::Inline => kept.push(key.span().start..value.span().end),
-            Form::Dotted => self.keep_all(table, &mut kept),
+            Form::Inline => {
+                let whole = key.span().start..value.span().end;
+                return Some(self.blank(&self.without(whole, table, ours)));
+            }
+            Form::Dotted => self.keep_but(ours, table, &mut kept),
         }
         self.blanked(kept)
+    }
+
+    /// What is left of an inline table without the keys `ours`, each with the comma that parts it from the next.
+    fn without(&self, whole: Range<usize>, table: &DeTable<'_>, ours: &[&str]) -> Vec<Range<usize>> {
+        let text = self.source.text;
+        let mut gone: Vec<Range<usize>> = Vec::new();
+        let entries = in_order(table).into_iter();
+        for (key, value) in entries.filter(|(key, _)| ours.contains(&key.get_ref().as_ref())) {
+            let entry = self.key_start(key.span().start)..value.span().end;
+            let rest = text[entry.end..].trim_start();
+            if rest.starts_with(',') {
+                gone.push(entry.start..text.len() - rest.len() + 1);
+                continue;
+            }
+            // The last one: the comma is before it, and before those of ours that are between.
+            let mut before = text[..entry.start].trim_end().len();
+            while let Some(last) = gone.last().filter(|last| last.end == before) {
+                before = text[..last.start].trim_end().len();
+                gone.pop();
+            }
+            let from = before - usize::from(text[..before].ends_with(','));
+            gone.push(from..entry.end);
+        }
+        let ends = gone.iter().map(|range| range.start).chain([whole.end]);
+        let starts = [whole.start]
+            .into_iter()
+            .chain(gone.iter().map(|range| range.end));
+        starts.zip(ends).map(|(start, end)| start..end).collect()
     }
 
     /// The file with all but one element of a list of policies blanked out, and of that all but the keys `ours`, which
@@ -68,8 +105,14 @@ impl Reader<'_> {
                 );
             }
         }
+        Some(self.blank(&kept))
+    }
+
+    /// The file with all but these parts, which are in order, blanked out.
+    fn blank(&self, kept: &[Range<usize>]) -> String {
+        let text = self.source.text;
         let end = kept.last().map_or(0, |range| range.end);
-        let mut kept = kept.into_iter().peekable();
+        let mut kept = kept.iter().peekable();
         let mut alone = String::with_capacity(end);
         for (at, sign) in text[..end].char_indices() {
             while kept.peek().is_some_and(|range| range.end <= at) {
@@ -82,12 +125,14 @@ impl Reader<'_> {
                 ' '
             });
         }
-        Some(alone)
+        alone
     }
 
-    fn keep_all(&self, table: &DeTable<'_>, kept: &mut Vec<Range<usize>>) {
+    fn keep_but(&self, ours: &[&str], table: &DeTable<'_>, kept: &mut Vec<Range<usize>>) {
         for (key, value) in table {
-            self.keep(key, value, HeadOf::Step, kept);
+            if !ours.contains(&key.get_ref().as_ref()) {
+                self.keep(key, value, HeadOf::Step, kept);
+            }
         }
     }
 
@@ -96,6 +141,7 @@ impl Reader<'_> {
             (DeValue::Table(table), Form::Header) => {
                 match head {
                     HeadOf::Step => kept.extend(self.header(value.span())),
+                    #[cfg(feature = "net")]
                     HeadOf::Policy => kept.push(value.span()),
                 }
                 for (key, value) in table {
@@ -153,5 +199,6 @@ enum HeadOf {
     /// `[step.policy.backoff]`
     Step,
     /// `[policy.backoff]`
+    #[cfg(feature = "net")]
     Policy,
 }

@@ -14,6 +14,8 @@ mod policy;
 mod server;
 mod values;
 
+pub(super) use policy::NAIVE_KEYS;
+
 use crate::error::ScriptError;
 use crate::reader::{self, Reader, Value, stem};
 use crate::scenario::Written;

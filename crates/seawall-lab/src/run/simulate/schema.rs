@@ -19,5 +19,9 @@ pub fn schema() -> Value {
         schema["$defs"]["entrant"]["properties"][name] = key.clone();
     }
     schema["$defs"]["keys"] = keys;
+    // A layer may be naive, too.
+    for key in super::read::NAIVE_KEYS {
+        schema["$defs"]["keys"]["properties"][key] = schema["$defs"]["entrant"]["properties"][key].clone();
+    }
     schema
 }

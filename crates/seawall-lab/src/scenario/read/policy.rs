@@ -14,14 +14,15 @@ const PRESETS: [(&str, Preset); 5] = [
 ];
 
 impl Reader<'_> {
-    pub(crate) fn policy(&self, key: &Key<'_>, value: &Value<'_>) -> Option<PolicyAt> {
+    /// A policy; `ours` are keys of its table that are no policy's, and that its reader reads.
+    pub(crate) fn policy(&self, key: &Key<'_>, value: &Value<'_>, ours: &[&str]) -> Option<PolicyAt> {
         match value.get_ref() {
             DeValue::String(_) => {
                 let preset = self.word("policy", value, &PRESETS)?;
                 Some(PolicyAt::Preset(self.written(key, value, preset)))
             }
             DeValue::Table(table) => {
-                let toml = self.alone(key, value, table)?;
+                let toml = self.alone(key, value, table, ours)?;
                 let at = self.written(key, value, ()).at;
                 Some(PolicyAt::Table { toml, at })
             }

@@ -52,7 +52,7 @@ impl Reader<'_> {
         let headers = self.headers(table, &mut names);
         let body = self.body(table, &mut names);
         let policy = match table.get_key_value("policy") {
-            Some((key, value)) => self.policy(key, value),
+            Some((key, value)) => self.policy(key, value, &[]),
             None => Some(PolicyAt::Default),
         };
         let key = self.optional(table, "key", |value| {

@@ -1,7 +1,8 @@
 //! `[[layer]]` and `[layers]`: callers between the clients and the servers.
 
 use super::Asked;
-use crate::reader::{Reader, Value};
+use super::policy::NAIVE_KEYS;
+use crate::reader::{Key, Reader, Value};
 use crate::scenario::PolicyAt;
 use crate::sim::model::{Layer, Told};
 use seawall::config::read_policy;
@@ -90,7 +91,7 @@ impl Asked {
             )
             .and_then(|value| reader.word("told", value, &TOLD));
         let policy = match table.get_key_value("policy") {
-            Some((key, value)) => Some(self.policy_at(reader, reader.policy(key, value)?)?),
+            Some((key, value)) => Some(self.policy_of_layer(reader, key, value)?),
             None => None,
         };
         Some(Layer {
@@ -101,10 +102,14 @@ impl Asked {
         })
     }
 
-    fn policy_at(&self, reader: &Reader<'_>, at: PolicyAt) -> Option<Policy> {
-        match at {
+    /// A preset, or a table with all that a `[[policy]]` may have but its name, its fleet and its asserts.
+    fn policy_of_layer(&self, reader: &Reader<'_>, key: &Key<'_>, value: &Value<'_>) -> Option<Policy> {
+        match reader.policy(key, value, &NAIVE_KEYS)? {
             PolicyAt::Preset(preset) => Some(Policy::preset(preset.value)),
-            PolicyAt::Table { toml, .. } => self.parsed(reader, &toml),
+            PolicyAt::Table { toml, .. } => {
+                let policy = self.parsed(reader, &toml);
+                self.of_kind(reader, value.get_ref().as_table()?, policy)
+            }
             PolicyAt::Default => None,
         }
     }

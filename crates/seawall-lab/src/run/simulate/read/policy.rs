@@ -12,6 +12,8 @@ use toml::de::{DeTable, DeValue};
 
 /// Keys of ours beside those of a `[policy]` table.
 pub(super) const OUR_KEYS: [&str; 5] = ["name", "fleet", "naive", "wait", "assert"];
+/// Those of them that say what kind of policy it is.
+pub(in crate::run::simulate) const NAIVE_KEYS: [&str; 2] = ["naive", "wait"];
 const RIGHT_FLEET: &str = "fleet = \"client\" (each client has gates of its own), \"one\" (all share one), or { process = 1000 } (so many share one)";
 
 /// A policy without anything that protects a server.
@@ -96,19 +98,7 @@ impl Asked {
             Some(toml) => self.parsed(reader, &toml),
             None => None,
         };
-        let policy = match table.get("naive") {
-            Some(value) => {
-                let naive = reader.word("naive", value, &NAIVE);
-                self.naive(reader, value, table, naive?, policy?)
-            }
-            None => {
-                if let Some(wait) = table.get("wait") {
-                    let error = reader.error(wait.span(), "`wait` is of naive = \"fixed\" alone");
-                    reader.fault::<()>(error.expecting("backoff.base"));
-                }
-                policy
-            }
-        };
+        let policy = self.of_kind(reader, table, policy);
         let asserts = table
             .get("assert")
             .map_or(Some(Vec::new()), |value| reader.asserts(value));
@@ -120,6 +110,28 @@ impl Asked {
             },
             asserts: asserts?,
         })
+    }
+
+    /// The policy as it was read, or where `naive` says so without all that protects a server.
+    pub(super) fn of_kind(
+        &self,
+        reader: &Reader<'_>,
+        table: &DeTable<'_>,
+        policy: Option<Policy>,
+    ) -> Option<Policy> {
+        match table.get("naive") {
+            Some(value) => {
+                let naive = reader.word("naive", value, &NAIVE);
+                self.naive(reader, value, table, naive?, policy?)
+            }
+            None => {
+                if let Some(wait) = table.get("wait") {
+                    let error = reader.error(wait.span(), "`wait` is of naive = \"fixed\" alone");
+                    reader.fault::<()>(error.expecting("backoff.base"));
+                }
+                policy
+            }
+        }
     }
 
     /// The policy without all that protects a server.

@@ -127,6 +127,46 @@ fn naive_is_without_all_that_protects_a_server() {
 }
 
 #[test]
+fn a_layer_may_be_as_naive_as_a_client_however_its_policy_is_written() {
+    // Could break by a comma that is left where a key was blanked out, or by a budget that a naive layer keeps.
+    let layer = |policy: &str| {
+        let text = format!("{RIGHT}[layers]\ncount = 2\nprocesses = 1\ntold = \"nothing\"\n{policy}\n");
+        let layers = parse(&text).study.model.layers;
+        assert_eq!(layers[0].policy, layers[1].policy, "{policy}");
+        layers[0].policy.expect("it has one")
+    };
+    let fixed = [
+        "policy = { naive = \"fixed\", wait = \"1s\", retries = 3 }",
+        "policy = { retries = 3, naive = \"fixed\", wait = \"1s\" }",
+        "policy = { naive = \"fixed\", retries = 3, timeouts = { first_byte = \"30s\" }, wait = \"1s\" }",
+        "policy.naive = \"fixed\"\npolicy.wait = \"1s\"\npolicy.retries = 3",
+        "[layers.policy]\nnaive = \"fixed\"\nwait = \"1s\"\nretries = 3",
+    ];
+    for policy in fixed.map(layer) {
+        assert_eq!((policy.gate.budget(), policy.gate.breaker()), (None, None));
+        assert_eq!(policy.call.retries(), 3);
+        let waits = policy.call.backoff();
+        assert_eq!(
+            (waits.ceiling(0), waits.ceiling(2)),
+            (Duration::from_secs(1), Duration::from_secs(1))
+        );
+    }
+    let none = layer("policy = { naive = \"none\" }");
+    assert_eq!((none.call.retries(), none.gate.budget()), (0, None));
+    let immediate = layer("policy = { naive = \"immediate\", retries = 2 }");
+    assert_eq!(immediate.call.backoff().ceiling(1), Duration::ZERO);
+    let text = format!(
+        "{RIGHT}[layers]\ncount = 1\nprocesses = 1\ntold = \"nothing\"\npolicy = {{ naive = \"none\", retries = 1, budgt = \"off\" }}\n"
+    );
+    let errors = Simulation::parse("a.toml", &text).expect_err("a key that is none");
+    assert_eq!(
+        errors.iter().map(SimulationError::place).collect::<Vec<_>>(),
+        [(11, 41)],
+        "{errors}"
+    );
+}
+
+#[test]
 fn a_policys_tables_may_be_written_in_every_way_and_its_errors_have_their_places() {
     // Could break by a head that is blanked out with the rest of the file, or by a line that is counted from elsewhere.
     let text = format!(
