@@ -5,6 +5,9 @@
 //! was assumed stands nowhere. So a line is the median over seeds and the band around it holds eight of ten of them,
 //! all panels of a picture share their axes, and the page lists every switch of the world and of the policies.
 //!
+//! Outages that come by chance come at other times with each seed: no median over seeds shows what one does, and no band
+//! would be true of all of them. There what happens over time is the first seed's, and says so; figures are of all seeds.
+//!
 //! Everything here is a function of a [`Report`]: the same one gives the same bytes. Pages need no script and fetch
 //! nothing; names from files are made harmless.
 
@@ -129,10 +132,41 @@ impl Part<'_> {
         &self.tallies[from..to]
     }
 
+    /// The runs that lines over time are of.
+    fn lined(&self, contender: usize) -> &[Tally] {
+        let runs = self.runs(contender);
+        match self.lined_seeds() {
+            Seeds::All => runs,
+            Seeds::First => &runs[..runs.len().min(1)],
+        }
+    }
+
+    /// Which seeds those are.
+    fn lined_seeds(&self) -> Seeds {
+        let by_chance = self
+            .study
+            .model
+            .servers
+            .iter()
+            .any(|server| server.renewal.is_some());
+        match by_chance && self.study.seeds > 1 {
+            true => Seeds::First,
+            false => Seeds::All,
+        }
+    }
+
     /// How many policies have runs and figures.
     fn policies(&self) -> usize {
         self.study.contenders.len().min(self.summaries.len())
     }
+}
+
+/// Whose runs lines over time are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seeds {
+    All,
+    /// The first one's alone: outages come by chance, and each seed has others.
+    First,
 }
 
 /// A name that any file system takes, and that no other part has.

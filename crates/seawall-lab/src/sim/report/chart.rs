@@ -7,7 +7,7 @@ mod panels;
 mod times;
 
 use super::svg::Setting;
-use super::{Part, course};
+use super::{Part, Seeds, course};
 
 /// A picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,12 +38,19 @@ impl Scene<'_> {
 
     /// How lines are to be read.
     fn reading(&self) -> String {
-        match self.part.study.seeds {
-            0 | 1 => "one seed".to_owned(),
-            few if few <= course::WHOLE_BAND_MAX => {
+        let study = self.part.study;
+        match (study.seeds, self.part.lined_seeds()) {
+            (0 | 1, _) => "one seed".to_owned(),
+            (_, Seeds::First) => {
+                format!(
+                    "seed {} alone: outages come by chance, with each seed at other times",
+                    study.seed
+                )
+            }
+            (few, Seeds::All) if few <= course::WHOLE_BAND_MAX => {
                 format!("the median of {few} seeds; the band holds all of them")
             }
-            seeds => format!("the median of {seeds} seeds; the band holds 8 of 10"),
+            (seeds, Seeds::All) => format!("the median of {seeds} seeds; the band holds 8 of 10"),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What happened over time, over all seeds: steps that a picture can show.
 
 use super::Part;
+use crate::sim::luck::Luck;
 use crate::sim::model::{Capacity, Contender, Fleet, Model, Outage, Spread, Trouble};
 use crate::sim::summary::float;
 use crate::sim::tally::{BINS_PER_SECOND, Bin, Tally, bin_of};
@@ -148,7 +149,7 @@ impl Steps {
         };
         let by_policy = (0..part.policies())
             .map(|policy| {
-                let runs = part.runs(policy);
+                let runs = part.lined(policy);
                 let (apart, rest) = codes.split_at(apart);
                 let mut stack: Vec<Vec<f64>> = apart.iter().map(|code| self.failed(runs, code)).collect();
                 if !rest.is_empty() {
@@ -183,11 +184,9 @@ pub(super) struct Failures {
 fn end(part: &Part<'_>) -> usize {
     let horizon = bin_of(Instant::START.after(part.study.model.horizon));
     let busy = part.tallies.iter().map(|tally| last_busy(&tally.bins)).max();
-    let outages = outages(&part.study.model);
-    let over = outages
-        .iter()
-        .map(|outage| bin_of(outage.at.after(outage.lasts)) + BINS_PER_SECOND);
-    busy.unwrap_or(0).max(over.max().unwrap_or(0)).min(horizon).max(1)
+    // Chance has outages up to the horizon, however long before it all is quiet.
+    let over = part.study.outage_end().map(|end| bin_of(end) + BINS_PER_SECOND);
+    busy.unwrap_or(0).max(over.unwrap_or(0)).min(horizon).max(1)
 }
 
 fn last_busy(bins: &[Bin]) -> usize {
@@ -195,12 +194,12 @@ fn last_busy(bins: &[Bin]) -> usize {
     bins.iter().rposition(busy).map_or(0, |last| last + 1)
 }
 
-/// Every given outage, in the order of their beginnings.
-pub(super) fn outages(model: &Model) -> Vec<Outage> {
-    let mut all: Vec<Outage> = model
-        .servers
-        .iter()
-        .flat_map(|server| server.outages.iter().copied())
+/// Every outage of the runs that lines are of, given or by chance, in the order of their beginnings.
+pub(super) fn outages(part: &Part<'_>) -> Vec<Outage> {
+    let (model, luck) = (&part.study.model, Luck::new(part.study.seed));
+    let mut all: Vec<Outage> = (0..)
+        .zip(&model.servers)
+        .flat_map(|(number, server)| server.outages_in(luck, number, model.horizon))
         .collect();
     all.sort_by_key(|outage| (outage.at, outage.lasts));
     all.dedup();

@@ -1,8 +1,8 @@
 //! Load and answers over time in a terminal: a line a policy.
 
-use super::Part;
 use super::course::{self, Course, Steps};
 use super::figures::{percent, rate, shortened, times};
+use super::{Part, Seeds};
 use crate::sim::model::Outage;
 
 /// What a terminal can show.
@@ -74,7 +74,7 @@ pub(super) fn write(part: &Part<'_>, glyphs: Glyphs, columns: usize) -> String {
     let steps = Steps::at_most(part, left.clamp(CHART_MIN, CHART_MAX));
     let courses: Vec<[Course; 2]> = (0..part.policies())
         .map(|policy| {
-            let runs = part.runs(policy);
+            let runs = part.lined(policy);
             [
                 steps.per_second(runs, |bin| bin.arrivals),
                 steps.per_second(runs, |bin| bin.answered),
@@ -92,7 +92,7 @@ pub(super) fn write(part: &Part<'_>, glyphs: Glyphs, columns: usize) -> String {
         &format!("answers, to {}", rate(answers_most)),
         "load   success",
     )];
-    let outages = course::outages(&part.study.model);
+    let outages = course::outages(part);
     if !outages.is_empty() {
         let marks = marks(&outages, steps, glyphs);
         lines.push(line(name, width, "", &marks, &marks, ""));
@@ -114,8 +114,12 @@ pub(super) fn write(part: &Part<'_>, glyphs: Glyphs, columns: usize) -> String {
         ));
     }
     if let Some(outage) = outages.first() {
+        let whose = match part.lined_seeds() {
+            Seeds::All => String::new(),
+            Seeds::First => format!(", by chance; lines are of seed {} alone", part.study.seed),
+        };
         lines.push(format!(
-            "{} a server {}",
+            "{} a server {}{whose}",
             glyphs.outage(),
             course::trouble(outage.how)
         ));

@@ -1,5 +1,6 @@
 //! Pages, pictures and lines held to what they promise, over worlds of every kind.
 
+mod chance;
 mod degenerate;
 mod golden;
 

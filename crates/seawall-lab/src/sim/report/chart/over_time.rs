@@ -2,6 +2,7 @@
 
 use super::Scene;
 use super::panels::{self, Key, Ruler, Sample, Sheet, band};
+use crate::sim::report::Seeds;
 use crate::sim::report::axis::{self, Axis};
 use crate::sim::report::course::{self, Course, Steps};
 use crate::sim::report::figures::number;
@@ -47,7 +48,7 @@ pub(super) fn load(scene: &Scene<'_>) -> String {
     let model = &scene.part.study.model;
     let courses: Vec<[Course; 3]> = (0..scene.part.policies())
         .map(|policy| {
-            let runs = scene.part.runs(policy);
+            let runs = scene.part.lined(policy);
             [
                 steps.per_second(runs, |bin| bin.arrivals),
                 steps.per_second(runs, |bin| bin.answered),
@@ -92,7 +93,7 @@ pub(super) fn load(scene: &Scene<'_>) -> String {
             let y = curve.y(capacity);
             drawing.line((plot.x, y), (plot.right(), y), Ink::OutageEdge, 1.0, CAPACITY);
         }
-        if scene.part.study.seeds > 1 {
+        if scene.part.lined(policy).len() > 1 {
             drawing.area(&curve.between(&answers.low, &answers.high), Ink::Answers, 180);
         }
         drawing.path(&curve.line(&offered.middle), Ink::Text, 1.0, OFFERED);
@@ -117,13 +118,14 @@ pub(super) fn reasons(scene: &Scene<'_>) -> String {
         .map(|(kind, name)| key(Sample::Filled(Pattern::Kind(kind)), name))
         .collect();
     keys.extend(outage_key(scene));
-    let seeds = scene.part.study.seeds;
     let sheet = Sheet {
         name: "reasons",
         heading: scene.heading("Why calls fail"),
-        reading: match seeds {
-            0 | 1 => "failed calls a second, by reason; one seed".to_owned(),
-            _ => format!("failed calls a second, by reason; the mean of {seeds} seeds"),
+        reading: match (scene.part.study.seeds, scene.part.lined_seeds()) {
+            (0 | 1, _) | (_, Seeds::First) => {
+                format!("failed calls a second, by reason; {}", scene.reading())
+            }
+            (seeds, Seeds::All) => format!("failed calls a second, by reason; the mean of {seeds} seeds"),
         },
         keys,
         x: time(steps),
@@ -182,14 +184,14 @@ pub(super) fn breakers(scene: &Scene<'_>) -> String {
     panels::write(scene, &sheet, |drawing, policy, plot| {
         let gates = gates(policy);
         bands(drawing, scene, steps, plot);
-        let open = steps.open_share(scene.part.runs(policy), gates);
+        let open = steps.open_share(scene.part.lined(policy), gates);
         let curve = Curve {
             steps,
             plot,
             y: sheet.y.axis,
         };
         drawing.area(&curve.area(&open.middle), Ink::Load, 1_000);
-        if study.seeds > 1 {
+        if scene.part.lined(policy).len() > 1 {
             drawing.area(&curve.between(&open.low, &open.high), Ink::Answers, 180);
         }
         drawing.path(&curve.line(&open.middle), Ink::LoadEdge, 1.5, "");
@@ -210,7 +212,7 @@ fn key(sample: Sample, text: &str) -> Key {
 
 /// What the bands mean, where there are some.
 fn outage_key(scene: &Scene<'_>) -> Option<Key> {
-    let outages = course::outages(&scene.part.study.model);
+    let outages = course::outages(scene.part);
     let kinds: BTreeSet<String> = outages.iter().map(|outage| course::trouble(outage.how)).collect();
     let text = match kinds.len() {
         0 => return None,
@@ -224,7 +226,7 @@ fn outage_key(scene: &Scene<'_>) -> Option<Key> {
 fn bands(drawing: &mut Drawing, scene: &Scene<'_>, steps: Steps, plot: &Frame) {
     let pixels = plot.width / steps.seconds();
     let mut joined: Vec<(f64, f64)> = Vec::new();
-    for outage in course::outages(&scene.part.study.model) {
+    for outage in course::outages(scene.part) {
         let from = course::seconds(outage.at) * pixels;
         let to = (from + (course::length(outage.lasts) * pixels).max(1.5)).min(plot.width);
         match joined.last_mut().filter(|last| from <= last.1) {
