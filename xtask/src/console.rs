@@ -21,11 +21,15 @@
 //! block ends. `curl` commands that speak to such a server are run, too, where there is a curl, and so are `cat` and
 //! `head` of files in the folder. Other commands are there for people and are not run; one that shows what it prints
 //! is a failure, because nobody would check that.
+//!
+//! What a block draws into `figures/` is what the page shows from there, to the byte: see [`figures`].
 
 mod beside;
+pub mod figures;
 
 use crate::repo::{Error, Repo};
 use beside::Beside;
+use figures::Drawn;
 use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -71,6 +75,8 @@ pub struct Ran {
     pub skipped: usize,
     /// Those that did something else than the block says.
     pub failures: Vec<Failure>,
+    /// The pictures that it drew, of those that its page shows.
+    pub drawn: Vec<Drawn>,
 }
 
 /// A command that did something else than its block says.
@@ -313,6 +319,7 @@ pub fn run(repo: &Repo, bin: &Path, block: &Block) -> Result<Ran, Error> {
         }
     }
     drop(beside);
+    result.drawn = figures::drawn(repo, block, &folder)?;
     // A folder left behind in the temporary folder harms nobody.
     let _ = fs::remove_dir_all(&folder);
     Ok(result)

@@ -1,8 +1,10 @@
 //! `cargo xtask`: one line per check, exit 0 where all hold, 1 where one does not, 2 on wrong usage.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use xtask::console::figures;
 use xtask::faults::{self, Suite};
 use xtask::repo::{Error, Repo};
 use xtask::{api, console, docs, prices, tidy};
@@ -11,7 +13,8 @@ const USAGE: &str = "usage:
   cargo xtask tidy                 check walls, arrows, guests, sizes, words and docs
   cargo xtask docs                 write the generated pages under docs/reference
   cargo xtask api [--check]        write what users of the libraries may name beside their manifests, or see that it is so
-  cargo xtask console --bin PATH   run the ```console blocks of README.md and docs/ with that seawall
+  cargo xtask console --bin PATH   run the ```console blocks of README.md and docs/ with that seawall, and see that the
+                                   pictures which they draw are those beside the pages; --draw writes them there
   cargo xtask prices FILE DATE     write the library's table of prices from a table of the world's, as of DATE
   cargo xtask faults [SUITE...]    break a copy of the build on purpose, in every way of xtask/faults.toml, and see that
                                    a test notices; SUITE is core, live, live-it, e2e, batch, lab or loom
@@ -22,14 +25,14 @@ enum Task {
     Tidy,
     Docs,
     Api(Purpose),
-    Console { bin: PathBuf },
+    Console { bin: PathBuf, pictures: Purpose },
     Prices { source: PathBuf, date: String },
     Faults { suites: Vec<Suite> },
     Help,
     Unclear,
 }
 
-/// What is done with a list that the code makes.
+/// What is done with what the code makes.
 enum Purpose {
     Write,
     Check,
@@ -66,6 +69,11 @@ fn task(words: &[String]) -> Task {
         ["api", "--check"] => Task::Api(Purpose::Check),
         ["console", "--bin", bin] => Task::Console {
             bin: PathBuf::from(bin),
+            pictures: Purpose::Check,
+        },
+        ["console", "--bin", bin, "--draw"] => Task::Console {
+            bin: PathBuf::from(bin),
+            pictures: Purpose::Write,
         },
         ["prices", source, date] => Task::Prices {
             source: PathBuf::from(source),
@@ -86,7 +94,7 @@ fn run(task: &Task, out: &mut impl Write) -> Result<Answer, Error> {
         Task::Docs => run_docs(out),
         Task::Api(Purpose::Write) => write_api(out),
         Task::Api(Purpose::Check) => check_api(out),
-        Task::Console { bin } => run_console(bin, out),
+        Task::Console { bin, pictures } => run_console(bin, pictures, out),
         Task::Prices { source, date } => run_prices(source, date, out),
         Task::Faults { suites } => run_faults(suites, out),
         Task::Help => {
@@ -199,13 +207,31 @@ fn run_prices(source: &Path, date: &str, out: &mut impl Write) -> Result<Answer,
     Ok(Answer::Yes)
 }
 
-fn run_console(bin: &Path, out: &mut impl Write) -> Result<Answer, Error> {
+fn run_console(bin: &Path, pictures: &Purpose, out: &mut impl Write) -> Result<Answer, Error> {
     let repo = Repo::open()?;
     let mut answer = Answer::Yes;
     let mut ran = 0;
+    let mut drawn = BTreeSet::new();
     for block in console::blocks_of(&repo)? {
         let result = console::run(&repo, bin, &block)?;
         ran += result.ran;
+        for picture in result.drawn {
+            drawn.insert(picture.path.clone());
+            match pictures {
+                _ if figures::stands(&repo, &picture) => {}
+                Purpose::Write => repo.write(&picture.path, &picture.text)?,
+                Purpose::Check => {
+                    answer = Answer::No;
+                    say(
+                        out,
+                        &format!(
+                            "FAIL  {}:{}: {} is not what the block draws; `cargo xtask console --bin PATH --draw` writes it",
+                            block.path, block.line, picture.path
+                        ),
+                    )?;
+                }
+            }
+        }
         if result.failures.is_empty() {
             say(
                 out,
@@ -221,7 +247,17 @@ fn run_console(bin: &Path, out: &mut impl Write) -> Result<Answer, Error> {
             say(out, &format!("FAIL  {}:{failure}", block.path))?;
         }
     }
-    say(out, &format!("{ran} commands of the docs ran"))?;
+    for finding in figures::left_over(&repo, &drawn) {
+        answer = Answer::No;
+        say(out, &format!("FAIL  {finding}"))?;
+    }
+    say(
+        out,
+        &format!(
+            "{ran} commands of the docs ran, and drew {} pictures",
+            drawn.len()
+        ),
+    )?;
     // Docs without a command that runs are docs that nobody checks.
     Ok(if ran == 0 { Answer::No } else { answer })
 }

@@ -189,3 +189,43 @@ fn only_readme_and_docs_are_shown() {
     let repo = Repo::of(files.iter().map(|path| File::new(path, block)).collect());
     assert_eq!(blocks_of(&repo).expect("right documents").len(), 2);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_picture_is_what_its_page_draws_and_no_picture_is_left_over() {
+    // Could break if a page showed what a command drew long ago, what no command draws, or if an unseen file were kept.
+    let page = "\
+![load](figures/a/load.svg) ![other](figures/b.svg), [a link](other.md)
+```console
+$ seawall -c 'mkdir -p figures/a; printf new >figures/a/load.svg; printf x >figures/a/unseen.svg'
+```
+";
+    let repo = |there: &str| {
+        Repo::of(vec![
+            File::new("docs/guide/a.md", page),
+            File::new("docs/guide/figures/a/load.svg", there),
+            File::new("docs/guide/figures/c.svg", "kept"),
+        ])
+    };
+    let fresh = repo("new");
+    let block = blocks_of(&fresh).expect("a right document").remove(0);
+    let ran = run(&fresh, Path::new("/bin/sh"), &block).expect("a shell runs");
+    assert_eq!(ran.failures, Vec::new());
+    let [picture] = ran.drawn.as_slice() else {
+        panic!("{:?}", ran.drawn)
+    };
+    assert_eq!(picture.path, "docs/guide/figures/a/load.svg");
+    assert!(figures::stands(&fresh, picture) && !figures::stands(&repo("old"), picture));
+    let drawn = [picture.path.clone()].into();
+    let left = figures::left_over(&fresh, &drawn);
+    let named = |path: &str| left.iter().filter(|finding| finding.starts_with(path)).count();
+    assert_eq!(
+        (
+            left.len(),
+            named("docs/guide/figures/b.svg"),
+            named("docs/guide/figures/c.svg")
+        ),
+        (2, 1, 1),
+        "{left:?}"
+    );
+}
