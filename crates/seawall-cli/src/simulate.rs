@@ -15,7 +15,7 @@ use clap::builder::PossibleValuesParser;
 use seawall::clock::{Clock as _, TokioClock};
 use seawall_core::time::{Duration, Instant};
 use seawall_lab::run::Halt;
-use seawall_lab::run::simulate::{Progress, SCENARIO_BYTES_MAX, Simulation, run_studies};
+use seawall_lab::run::simulate::{Progress, SCENARIO_BYTES_MAX, Simulation, Stopped, run_studies};
 use seawall_lab::sim::document::{Document, Wants};
 use seawall_lab::sim::preset::{self, Preset, Scale};
 use seawall_lab::sim::study::Study;
@@ -190,7 +190,11 @@ async fn tallies(
         tokio::select! {
             tallies = &mut ended => {
                 screen.clear();
-                return tallies.map_err(|_| Failure::internal("a run has panicked"));
+                return match tallies.map_err(|_| Failure::internal("a run has panicked"))? {
+                    Ok(tallies) => Ok(Some(tallies)),
+                    Err(Stopped::Halted) => Ok(None),
+                    Err(stopped) => Err(Failure::usage(stopped.to_string())),
+                };
             }
             Ok(()) = told.changed() => screen.show(*told.borrow_and_update()),
             () = interrupts.next() => {

@@ -12,7 +12,7 @@ use clap::builder::PossibleValuesParser;
 use seawall::clock::{Clock as _, TokioClock};
 use seawall_core::time::Duration;
 use seawall_lab::run::Halt;
-use seawall_lab::run::simulate::{SCENARIO_BYTES_MAX, Simulation};
+use seawall_lab::run::simulate::{RUNS_MAX, SCENARIO_BYTES_MAX, Simulation};
 use seawall_lab::run::tune::{self, Asserts};
 use seawall_lab::sim::search::{Found, Objective, Prefers, Search, policy_table};
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
@@ -79,6 +79,7 @@ enum Ended {
 pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
     // Before anybody listens to signals: a pipe may keep us waiting, and Ctrl-C must end that, too.
     let simulation = read(args, common)?;
+    bounded(args.budget_runs.get(), simulation.study.seeds)?;
     let preferred = Objective::ALL
         .into_iter()
         .find(|objective| objective.name() == args.prefer);
@@ -115,6 +116,21 @@ pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
     })
 }
 
+/// Refuses a search that would not fit any memory, or whose best could not run with all seeds.
+fn bounded(runs: u64, seeds: u32) -> Result<(), Failure> {
+    if runs > RUNS_MAX {
+        let message = format!("--budget-runs is {runs}; the most is {RUNS_MAX}");
+        return Err(Failure::usage(message));
+    }
+    if u64::from(seeds) > runs {
+        let message = format!(
+            "no policy can run with {seeds} seeds within {runs} runs; give fewer --seeds, or more --budget-runs"
+        );
+        return Err(Failure::usage(message));
+    }
+    Ok(())
+}
+
 fn read(args: &Args, common: Common) -> Result<Simulation, Failure> {
     let shown = args.file.display().to_string();
     let bytes = files::read_at_most(&args.file, &shown, SCENARIO_BYTES_MAX as u64)?;
@@ -143,11 +159,11 @@ async fn searched(
     // A thread that nobody waits for: a runtime would wait for its own.
     thread::Builder::new()
         .spawn(move || {
-            tune::run(&search, threads, &pulled, |progress| {
+            let ended = tune::run(&search, threads, &pulled, |progress| {
                 tell.send_replace(Some(progress));
             });
             // Nobody listens after an interrupt.
-            let _ = end.send(());
+            let _ = end.send(ended);
         })
         .map_err(|error| Failure::io("a thread for the runs", &error))?;
     let mut screen = Screen::new(common);
@@ -157,7 +173,8 @@ async fn searched(
     let ended = loop {
         tokio::select! {
             over = &mut over => {
-                over.map_err(|_| Failure::internal("a run has panicked"))?;
+                let over = over.map_err(|_| Failure::internal("a run has panicked"))?;
+                over.map_err(|stopped| Failure::usage(stopped.to_string()))?;
                 break Ended::OfItself;
             }
             Ok(()) = told.changed() => screen.show(*told.borrow_and_update()),

@@ -7,10 +7,12 @@
 //! - [`study`] puts policies side by side, [`preset`] has published ones, [`assert`](mod@assert) says what must come of
 //!   them, and [`document`] is the report;
 //! - [`report`] is what it looks like;
-//! - [`luck`] is where chance comes from, and [`agenda`] what happens next.
+//! - [`luck`] is where chance comes from, and [`agenda`] what happens next;
+//! - [`bounds`] is how large a run may get.
 
 pub mod agenda;
 pub mod assert;
+pub mod bounds;
 pub mod document;
 pub mod luck;
 pub mod model;
@@ -34,7 +36,15 @@ use world::World;
 
 /// One run of `contender` in `model`. The same seed gives the same arrivals and the same luck at the servers to every
 /// contender, and the same tally on every machine.
+///
+/// A run that becomes larger than its [`bounds`] ends there, and its tally says so.
 pub fn run(model: &Model, contender: &Contender, seed: u64) -> Tally {
+    if bounds::bytes_before(model, contender) > bounds::RUN_BYTES_MAX {
+        return Tally {
+            overran: Some(bounds::Overrun::Memory),
+            ..Tally::default()
+        };
+    }
     World::<Radix<_>>::new(model, contender, seed, Recording::Off).run()
 }
 

@@ -1,8 +1,9 @@
 //! Simulations from files and by name, run on all cores.
 //!
 //! What can go wrong: a report depends on how many cores there were; a run that takes minutes cannot be stopped and says
-//! nothing meanwhile. So every run of a study is a job that meets nothing but its own seed, threads take jobs as they
-//! come free, and tallies are handed back in the order of the jobs: the same bytes from any number of threads.
+//! nothing meanwhile; a file of ten lines takes all memory. So every run of a study is a job that meets nothing but its own seed, threads take jobs as they
+//! come free, and tallies are handed back in the order of the jobs: the same bytes from any number of threads. A run, how
+//! many there are, and what is kept of all of them have bounds, and what is beyond them is refused with its name.
 
 mod events;
 mod read;
@@ -14,10 +15,12 @@ pub use schema::schema;
 pub use trace::TRACE_CALLS_MAX;
 
 use super::Halt;
+use crate::sim::bounds::Overrun;
 use crate::sim::study::{Job, Study};
 use crate::sim::tally::Tally;
+use std::fmt;
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
@@ -30,29 +33,92 @@ pub struct Progress {
     pub of: usize,
 }
 
-/// Does every job of every study on so many threads, and tells `progress` after each; `None` where `halt` was pulled.
-/// The tallies of each study stand in the order of its jobs.
+/// The most runs: a million, as many as a file may name seeds.
+pub const RUNS_MAX: u64 = 1_000_000;
+/// The most that is kept of all runs, until a report is made of them: 8 GiB.
+const KEPT_BYTES_MAX: u64 = 8 << 30;
+
+/// Why there are no tallies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stopped {
+    /// The cord was pulled.
+    Halted,
+    /// There are so many runs, which are more than there may be.
+    TooManyRuns(u64),
+    /// A run is larger than one may be.
+    TooLarge {
+        /// Of this policy.
+        policy: String,
+        /// With this seed.
+        seed: u64,
+        /// What it has too much of.
+        overran: Overrun,
+    },
+    /// All of them together are.
+    TooMuchToKeep,
+}
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Halted => f.write_str("it was stopped"),
+            Self::TooManyRuns(runs) => write!(
+                f,
+                "{runs} runs are too many; at most {RUNS_MAX}, every policy with every seed"
+            ),
+            Self::TooLarge {
+                policy,
+                seed,
+                overran,
+            } => write!(
+                f,
+                "the run of `{}` with seed {seed} {overran}",
+                policy.escape_debug()
+            ),
+            Self::TooMuchToKeep => write!(
+                f,
+                "what is kept of all runs takes more than {} GiB; fewer seeds or a shorter horizon make it less",
+                KEPT_BYTES_MAX >> 30
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Stopped {}
+
+/// Does every job of every study on so many threads, and tells `progress` after each. The tallies of each study stand in
+/// the order of its jobs. Where the machine has no more threads, those that there are do all of it.
 ///
 /// A job that has begun is not stopped: it ends before this returns.
+///
+/// # Errors
+/// Where `halt` was pulled; where there are too many runs, or one of them or all together are too large.
 pub fn run_studies(
     studies: &[Study],
     threads: NonZeroUsize,
     halt: &Halt,
     progress: impl Fn(Progress) + Sync,
-) -> Option<Vec<Vec<Tally>>> {
+) -> Result<Vec<Vec<Tally>>, Stopped> {
+    let runs = studies.iter().map(Study::runs).fold(0, u64::saturating_add);
+    if runs > RUNS_MAX {
+        return Err(Stopped::TooManyRuns(runs));
+    }
     let jobs: Vec<(&Study, Job)> = studies
         .iter()
         .flat_map(|study| study.jobs().map(move |job| (study, job)))
         .collect();
     let (next, done) = (AtomicUsize::new(0), Mutex::new(vec![None; jobs.len()]));
-    let finished = AtomicUsize::new(0);
+    let (finished, kept) = (AtomicUsize::new(0), AtomicU64::new(0));
+    let is_too_much = || kept.load(Ordering::Relaxed) > KEPT_BYTES_MAX;
     let work = || {
-        while !halt.is_pulled() {
+        while !halt.is_pulled() && !is_too_much() {
             let place = next.fetch_add(1, Ordering::Relaxed);
             let Some((study, job)) = jobs.get(place) else {
                 return;
             };
             let tally = study.run(*job);
+            kept.fetch_add(tally.bytes(), Ordering::Relaxed);
             // A thread that panicked has told why; what the others did is right.
             let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
             done[place] = Some(tally);
@@ -65,16 +131,33 @@ pub fn run_studies(
     };
     thread::scope(|scope| {
         for _ in 1..threads.get().min(jobs.len()) {
-            scope.spawn(work);
+            if thread::Builder::new().spawn_scoped(scope, &work).is_err() {
+                break;
+            }
         }
         work();
     });
+    if is_too_much() {
+        return Err(Stopped::TooMuchToKeep);
+    }
     let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let done: Option<Vec<Tally>> = done.into_iter().collect();
+    let done = done.ok_or(Stopped::Halted)?;
+    // Of several, the first in order: whichever ended first.
+    let mut overruns = jobs.iter().zip(&done);
+    let overrun = overruns.find_map(|((study, job), tally)| {
+        Some(Stopped::TooLarge {
+            policy: study.contenders[job.contender].name.clone(),
+            seed: job.seed,
+            overran: tally.overran?,
+        })
+    });
+    if let Some(overrun) = overrun {
+        return Err(overrun);
+    }
     let mut tallies = done.into_iter();
-    studies
-        .iter()
-        .map(|study| tallies.by_ref().take(study.jobs().count()).collect())
-        .collect()
+    let of_study = |study: &Study| tallies.by_ref().take(study.jobs().count()).collect();
+    Ok(studies.iter().map(of_study).collect())
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! was under way, and nothing before it.
 
 use super::Halt;
-use super::simulate::{Progress, Simulation, run_studies};
+use super::simulate::{Progress, Simulation, Stopped, run_studies};
 use crate::sim::assert::Assert;
 use crate::sim::search::{Demands, Prefers, Search, Task};
 use crate::sim::summary::Summary;
@@ -41,12 +41,15 @@ pub fn search(simulation: &Simulation, runs: u64, prefers: Prefers) -> Search<As
 
 /// Searches until it is over or `halt` is pulled; `progress` is told after each run, of all that are allowed. The lock is
 /// free while anything runs, so that whoever holds the other end may look at any time.
+///
+/// # Errors
+/// A policy whose run is too large: what was found before it stands.
 pub fn run<D: Demands>(
     search: &Mutex<Search<D>>,
     threads: NonZeroUsize,
     halt: &Halt,
     progress: impl Fn(Progress) + Sync,
-) {
+) -> Result<(), Stopped> {
     // A search is told a whole batch or nothing of it, whoever panicked.
     let locked = || search.lock().unwrap_or_else(PoisonError::into_inner);
     loop {
@@ -54,7 +57,7 @@ pub fn run<D: Demands>(
             let search = locked();
             (search.ask(), search.runs(), search.runs_max())
         };
-        let Some(study) = asked else { return };
+        let Some(study) = asked else { return Ok(()) };
         let count = |runs| usize::try_from(runs).unwrap_or(usize::MAX);
         let tell = |batch: Progress| {
             progress(Progress {
@@ -62,8 +65,10 @@ pub fn run<D: Demands>(
                 of: count(of),
             });
         };
-        let Some(tallies) = run_studies(&[study], threads, halt, tell) else {
-            return;
+        let tallies = match run_studies(&[study], threads, halt, tell) {
+            Ok(tallies) => tallies,
+            Err(Stopped::Halted) => return Ok(()),
+            Err(stopped) => return Err(stopped),
         };
         locked().tell(tallies.into_iter().flatten().collect());
     }

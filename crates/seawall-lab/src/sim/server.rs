@@ -118,6 +118,11 @@ impl<S: Deref<Target = Server>> Desk<S> {
         }
     }
 
+    /// What its work takes, that of callers that have left included.
+    pub(super) fn bytes(&self) -> u64 {
+        (self.jobs.len() * size_of::<Job>() + self.waiting.len() * size_of::<u32>()) as u64
+    }
+
     /// When it is not well, in this run.
     pub(super) fn outages(&self) -> &[Outage] {
         &self.outages

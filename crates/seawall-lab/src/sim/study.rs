@@ -46,6 +46,11 @@ impl Study {
         })
     }
 
+    /// How many runs that are.
+    pub fn runs(&self) -> u64 {
+        self.contenders.len() as u64 * u64::from(self.seeds)
+    }
+
     /// Does one run.
     pub fn run(&self, job: Job) -> Tally {
         super::run(&self.model, &self.contenders[job.contender], job.seed)

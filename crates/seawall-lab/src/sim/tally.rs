@@ -11,6 +11,7 @@
 //!
 //! Calls that were due before the warm-up ended count in the bins, which pictures show, and in nothing else.
 
+use super::bounds::{BINS_MAX, Overrun, bins_bytes};
 use super::model::Price;
 use seawall_core::reason::Reason;
 use seawall_core::time::{Duration, Instant};
@@ -67,6 +68,8 @@ pub struct Tally {
     /// Things that happened to a call or an attempt: it was due, reached a server, was served, landed, ran into its
     /// limit, was asked about. Times that came too late for what they were meant for, and looks at gates, are none.
     pub events: u64,
+    /// What the run had too much of, where it was cut short: then nothing here is a result.
+    pub overran: Option<Overrun>,
     /// What `reasons` will be.
     pub(crate) told: ByCode<u64>,
     /// What `failures` will be.
@@ -134,8 +137,13 @@ impl Tally {
     /// The bin of this time.
     #[inline]
     pub fn bin(&mut self, at: Instant) -> &mut Bin {
-        let number = bin_of(at);
+        let mut number = bin_of(at);
         if number >= self.bins.len() {
+            if number >= BINS_MAX {
+                // What it says there is no result, so any bin will do.
+                self.overran = Some(Overrun::Time);
+                number = self.bins.len().saturating_sub(1);
+            }
             self.bins.resize(number + 1, Bin::default());
         }
         &mut self.bins[number]
@@ -178,7 +186,7 @@ impl Tally {
 
     /// A call failed for this reason.
     fn failed(&mut self, at: Instant, reason: &Reason) {
-        let second = bin_of(at) / BINS_PER_SECOND;
+        let second = bin_of(at).min(BINS_MAX) / BINS_PER_SECOND;
         let seconds = self.failed.of(reason.code());
         if second >= seconds.len() {
             seconds.resize(second + 1, 0);
@@ -190,6 +198,14 @@ impl Tally {
     #[inline]
     pub(super) fn told(&mut self, reason: &Reason) {
         *self.told.of(reason.code()) += 1;
+    }
+
+    /// What it takes of the memory, roughly.
+    pub(crate) fn bytes(&self) -> u64 {
+        let failures = self.failures.values().map(Vec::len).sum::<usize>() * size_of::<u32>();
+        let histograms = [&self.latency, &self.latency_answered, &self.latency_retried];
+        let histograms = histograms.map(|of| of.counts.len()).iter().sum::<usize>() * size_of::<u64>();
+        bins_bytes(self.bins.len()) + (size_of::<Self>() + failures + histograms) as u64
     }
 
     /// The run is over: what was counted in passing gets its place, and room that nothing was counted in is given back, as

@@ -14,6 +14,7 @@ mod patience;
 pub(crate) mod sources;
 
 use super::agenda::Agenda;
+use super::bounds::{Bounds, Look, bins_bytes};
 use super::luck::{Draws, Luck, Purpose};
 use super::model::{Contender, Load, Model, Server, Spread, Told, Trouble};
 use super::server::{Desk, Fate, Taken, Ticket};
@@ -93,6 +94,7 @@ pub(super) struct World<'m, A> {
     /// Whether those are being asked now.
     passing_on: bool,
     tally: Tally,
+    bounds: Bounds,
 }
 
 /// The callers of one layer: clients, or what stands between them and the servers.
@@ -147,6 +149,7 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
             woken: VecDeque::new(),
             passing_on: false,
             tally: Tally::of_layers(model.layers.len() + 1),
+            bounds: Bounds::default(),
             model,
         };
         world.set_out();
@@ -175,6 +178,12 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
             return false;
         };
         self.now = at;
+        if self.bounds.steps() == Look::Now {
+            self.tally.overran = self.tally.overran.or_else(|| self.bounds.broken(self.bytes()));
+            if self.tally.overran.is_some() {
+                return false;
+            }
+        }
         match event {
             Event::Due => self.due(),
             Event::Calls { client, nth } => self.call_again(client, nth),
@@ -204,6 +213,14 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
             Event::Looks => self.look(),
         }
         true
+    }
+
+    /// What is there at once, in bytes, roughly: what grows without end in a world that is too much.
+    fn bytes(&self) -> u64 {
+        let desks = self.desks.iter().map(Desk::bytes).sum::<u64>();
+        let events = self.agenda.len() * (size_of::<Event>() + size_of::<u64>());
+        let bins = bins_bytes(self.tally.bins.len());
+        self.calls.bytes() + self.attempts.bytes() + self.source.bytes() + desks + events as u64 + bins
     }
 
     fn set_out(&mut self) {

@@ -55,9 +55,10 @@ fn every_run_is_told_and_a_pulled_cord_ends_them() {
     let simulation = Simulation::parse("a.toml", FILE).unwrap_or_else(|errors| panic!("{errors}"));
     let studies = std::slice::from_ref(&simulation.study);
     let told = Mutex::new(Vec::new());
-    run_studies(studies, threads(3), &Halt::default(), |progress| {
+    let ended = run_studies(studies, threads(3), &Halt::default(), |progress| {
         told.lock().expect("nobody panics").push(progress.done);
     });
+    assert!(ended.is_ok());
     let mut told = told.into_inner().expect("nobody panics");
     told.sort_unstable();
     assert_eq!(told, [1, 2, 3, 4, 5, 6]);
@@ -68,5 +69,36 @@ fn every_run_is_told_and_a_pulled_cord_ends_them() {
             halt.pull();
         }
     });
-    assert_eq!(ended, None);
+    assert_eq!(ended, Err(Stopped::Halted));
+}
+
+#[test]
+fn more_than_any_machine_holds_is_refused_with_its_name() {
+    // Could break by a list of runs that is made before they are counted, or by a tally of a run that was cut short.
+    let ended = |text: &str, seeds| {
+        let mut simulation = Simulation::parse("a.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
+        simulation.study.seeds = seeds;
+        let studies = std::slice::from_ref(&simulation.study);
+        run_studies(studies, threads(2), &Halt::default(), |_| {})
+    };
+    assert_eq!(
+        ended(FILE, u32::MAX),
+        Err(Stopped::TooManyRuns(2 * u64::from(u32::MAX)))
+    );
+    let each = FILE.replace("clients = 4", "clients = 90000000");
+    let too_large = Stopped::TooLarge {
+        policy: "at once".to_owned(),
+        seed: 0,
+        overran: Overrun::Memory,
+    };
+    assert_eq!(ended(&each, 2), Err(too_large));
+}
+
+#[test]
+fn a_machine_without_more_threads_does_all_of_it_with_those_that_it_has() {
+    // Could break by a thread that cannot be had and takes the whole run with it.
+    let simulation = Simulation::parse("a.toml", FILE).unwrap_or_else(|errors| panic!("{errors}"));
+    let studies = std::slice::from_ref(&simulation.study);
+    let tallies = run_studies(studies, NonZeroUsize::MAX, &Halt::default(), |_| {});
+    assert_eq!(tallies.map(|tallies| tallies[0].len()), Ok(6));
 }

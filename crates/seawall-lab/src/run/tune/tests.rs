@@ -22,7 +22,7 @@ fn searched(threads: usize) -> String {
     let simulation = Simulation::parse("stall.toml", FILE).expect("a right file");
     let search = Mutex::new(search(&simulation, 80, Prefers::Knee));
     let threads = NonZeroUsize::new(threads).expect("some");
-    run(&search, threads, &Halt::default(), |_| {});
+    run(&search, threads, &Halt::default(), |_| {}).expect("a small world");
     search.lock().unwrap().found().json()
 }
 
@@ -38,11 +38,12 @@ fn a_search_whose_halt_is_pulled_keeps_what_it_was_told() {
     let simulation = Simulation::parse("stall.toml", FILE).expect("a right file");
     let search = Mutex::new(search(&simulation, 400, Prefers::Knee));
     let halt = Halt::default();
-    run(&search, NonZeroUsize::MIN, &halt, |progress| {
+    let ended = run(&search, NonZeroUsize::MIN, &halt, |progress| {
         if progress.done == 60 {
             halt.pull();
         }
     });
+    assert_eq!(ended, Ok(()));
     let found = search.lock().unwrap().found();
     assert!(
         !found.complete && found.runs > 0 && found.runs <= 60,

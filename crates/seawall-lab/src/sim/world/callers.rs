@@ -110,6 +110,12 @@ impl Calls {
         }
     }
 
+    /// What they take, with a seat for each in an engine.
+    pub(super) fn bytes(&self) -> u64 {
+        const SEAT_BYTES: usize = 128;
+        (self.places.len() * (size_of::<Place>() + SEAT_BYTES)) as u64
+    }
+
     fn place(&mut self, number: u32) -> &mut Place {
         &mut self.places[number as usize]
     }
@@ -194,6 +200,11 @@ impl Attempts {
             self.free.push(number);
         }
         (berth.attempt, berth.permit.take())
+    }
+
+    /// What they take.
+    pub(super) fn bytes(&self) -> u64 {
+        (self.berths.len() * size_of::<Berth>()) as u64
     }
 
     #[inline]

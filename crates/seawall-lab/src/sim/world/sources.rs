@@ -75,6 +75,11 @@ impl<'m> Source<'m> {
         }
     }
 
+    /// What waits for a connection takes.
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.line.len() * size_of::<Waiting>()) as u64
+    }
+
     /// When the next call of an open load, a pool or a trace is due; `None` after the last.
     pub(crate) fn next(&mut self) -> Option<Instant> {
         let at = match self.load {

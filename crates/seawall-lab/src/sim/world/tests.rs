@@ -1,6 +1,9 @@
 //! What a run comes to, to the last count: whoever makes it faster makes nothing else of it.
 
+use super::World;
 use super::sources::Source;
+use crate::sim::agenda::Radix;
+use crate::sim::bounds::{Bounds, Overrun};
 use crate::sim::luck::{Length, Luck};
 use crate::sim::model::*;
 use crate::sim::tally::Tally;
@@ -243,5 +246,133 @@ fn a_client_goes_on_counting_past_what_an_event_holds() {
         let (first, second) = (next(&mut source, 0, nth), next(&mut source, 1, nth + 7));
         assert_eq!(source.number_of(0, first), nth + 1);
         assert_eq!(source.number_of(1, second), nth + 8);
+    }
+}
+
+#[test]
+fn a_run_that_becomes_too_large_ends_and_says_so() {
+    // Could break by work of callers that have left, which no table of calls shows, by a load whose next call keeps a
+    // run alive that was ended, or by a look that never comes.
+    let bare = |retries: u32| {
+        let policy = policy(|builder| {
+            let builder = builder.retries(retries).budget(None).breaker(None);
+            builder.first_byte(millis(200)).deadline(millis(60_000))
+        });
+        Contender {
+            name: "bare".to_owned(),
+            policy: Policy {
+                call: policy.call.without_waits(),
+                ..policy
+            },
+            fleet: Fleet::One,
+        }
+    };
+    let slow = workers(1, Vec::new());
+    let never = Server {
+        failures: Failures::Independent { chance: 1.0 },
+        ..Server::default()
+    };
+    let layer = Layer {
+        name: "between".to_owned(),
+        policy: None,
+        processes: 1,
+        told: Told::Nothing,
+    };
+    let deep = Model {
+        layers: vec![layer; 6],
+        ..model(open(1.0), vec![never])
+    };
+    let cases = [
+        (
+            model(open(5_000.0), vec![slow.clone()]),
+            bare(2),
+            Bounds::of(1 << 20, u64::MAX),
+            Some(Overrun::Memory),
+        ),
+        (
+            model(open(5_000.0), vec![slow]),
+            bare(2),
+            Bounds::of(u64::MAX, 100_000),
+            Some(Overrun::Steps),
+        ),
+        (
+            deep,
+            bare(30),
+            Bounds::of(u64::MAX, 100_000),
+            Some(Overrun::Steps),
+        ),
+        (
+            model(open(50.0), vec![workers(2, Vec::new())]),
+            bare(2),
+            Bounds::default(),
+            None,
+        ),
+    ];
+    for (model, contender, bounds, expected) in cases {
+        let mut world = World::<Radix<_>>::new(&model, &contender, 1, seawall_core::trace::Recording::Off);
+        world.bounds = bounds;
+        let tally = world.run();
+        assert_eq!(tally.overran, expected, "{bounds:?}");
+        assert!(
+            expected.is_none() || tally.events < 200_000,
+            "{} events",
+            tally.events
+        );
+    }
+}
+
+#[test]
+fn a_run_that_cannot_begin_within_its_bounds_does_not() {
+    // Could break by engines that are made before anybody counts them, or by a call that is open for years.
+    let contender = |fleet, deadline| Contender {
+        name: "each".to_owned(),
+        policy: policy(|builder| builder.retries(0).first_byte(deadline).deadline(deadline)),
+        fleet,
+    };
+    let many = |server| Model {
+        load: Load::Open {
+            clients: 100_000_000,
+            per_second: 1.0,
+            gaps: Gaps::Constant,
+            bursts: Vec::new(),
+        },
+        ..model(open(1.0), vec![server])
+    };
+    let renewed = Server {
+        renewal: Some(Renewal {
+            up: Length::Fixed(Duration::from_nanos(100)),
+            down: Length::ZERO,
+            how: Trouble::FailFast,
+            share: 1.0,
+        }),
+        ..Server::default()
+    };
+    let hangs = Outage {
+        lasts: Duration::from_secs(400 * 86_400),
+        ..outage(Trouble::Hang, 1.0)
+    };
+    let year = Duration::from_secs(365 * 86_400);
+    let second = millis(1_000);
+    let cases = [
+        (
+            many(Server::default()),
+            contender(Fleet::PerClient, second),
+            Some(Overrun::Memory),
+        ),
+        (many(Server::default()), contender(Fleet::One, second), None),
+        (
+            many(renewed),
+            contender(Fleet::One, second),
+            Some(Overrun::Memory),
+        ),
+        (
+            many(workers(1, vec![hangs])),
+            contender(Fleet::One, year),
+            Some(Overrun::Time),
+        ),
+    ];
+    for (model, contender, expected) in cases {
+        let tally = crate::sim::run(&model, &contender, 1);
+        assert_eq!(tally.overran, expected, "{:?}", contender.fleet);
     }
 }
