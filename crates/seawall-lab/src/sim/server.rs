@@ -43,6 +43,8 @@ pub(crate) struct Ticket {
     pub(crate) attempt: u32,
     pub(crate) tokens_in: u32,
     pub(crate) tokens_out: u32,
+    /// Whether its call was due after the warm-up.
+    pub(crate) is_counted: bool,
     /// When its caller stops waiting.
     pub(crate) until: Instant,
 }

@@ -321,6 +321,7 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
             attempt: out.number,
             tokens_in: call.tokens.0,
             tokens_out: call.tokens.1,
+            is_counted: self.counts(&call),
             until: out.until,
         };
         let name = u64::from(life) << 32 | u64::from(attempt);
@@ -433,6 +434,9 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
     }
 
     fn bill(&mut self, server: u16, ticket: &Ticket) {
+        if !ticket.is_counted {
+            return;
+        }
         let price = self.model.servers[usize::from(server)].price;
         self.tally.bill(price, ticket.tokens_in, ticket.tokens_out);
     }

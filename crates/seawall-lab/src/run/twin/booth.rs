@@ -231,6 +231,7 @@ impl Booth {
                 attempt: number,
                 tokens_in: name.tokens.0,
                 tokens_out: name.tokens.1,
+                is_counted: name.counts,
                 // The server is not told how long its caller waits.
                 until: Instant::NEVER,
             };
@@ -285,9 +286,12 @@ impl Booth {
         let Ticket {
             tokens_in,
             tokens_out,
+            is_counted,
             ..
         } = done.job.ticket;
-        state.tally.bill(self.server.price, tokens_in, tokens_out);
+        if is_counted {
+            state.tally.bill(self.server.price, tokens_in, tokens_out);
+        }
         self.work_on(&mut state, pace);
         drop(state);
         self.finished.notify_waiters();

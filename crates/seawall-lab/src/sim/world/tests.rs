@@ -376,3 +376,32 @@ fn a_run_that_cannot_begin_within_its_bounds_does_not() {
         assert_eq!(tally.overran, expected, "{:?}", contender.fleet);
     }
 }
+
+#[test]
+fn what_was_due_before_the_warm_up_ended_costs_nothing() {
+    // Could break by a bill that is written by the server, which does not know when a call was due.
+    let call = |at: u64| Arrival {
+        at: Instant::START.after(millis(at)),
+        tokens_in: 1_000,
+        tokens_out: 10,
+    };
+    let load = Load::Trace {
+        clients: 1,
+        calls: [call(0), call(999), call(1_000), call(3_000)].into(),
+    };
+    let server = Server {
+        price: Price {
+            per_million_in: 1_000_000,
+            per_million_out: 0,
+        },
+        ..workers(4, Vec::new())
+    };
+    let contender = Contender {
+        name: "one".to_owned(),
+        policy: policy(|builder| builder.retries(0)),
+        fleet: Fleet::One,
+    };
+    let tally = crate::sim::run(&model(load, vec![server]), &contender, 1);
+    assert_eq!((tally.calls, tally.tokens_in, tally.tokens_out), (2, 2_000, 20));
+    assert_eq!(tally.cost_pico_dollars, 2_000 * 1_000_000);
+}
