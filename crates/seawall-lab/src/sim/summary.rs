@@ -43,7 +43,7 @@ pub struct Summary {
     pub p95_ms: Option<f64>,
     /// 99 of 100 did.
     pub p99_ms: Option<f64>,
-    /// The most attempts that reached the servers within one second, the mean over seeds.
+    /// The most attempts that reached the servers within one second after the warm-up, the mean over seeds.
     pub peak_per_s: f64,
     /// The most within 100 ms.
     pub peak_per_100ms: f64,
@@ -84,7 +84,7 @@ impl Summary {
             .filter(|tally| has_collapsed(tally, horizon))
             .count() as u64;
         let recoveries = outage_end.map_or_else(Vec::new, |end| recoveries(tallies, end, horizon));
-        let ci = trust::intervals(tallies, collapsed, &recoveries);
+        let ci = trust::intervals(tallies, model.warmup, collapsed, &recoveries);
         Self {
             name: name.to_owned(),
             calls,
@@ -97,8 +97,8 @@ impl Summary {
             p50_ms: latency.percentile(500).map(millis),
             p95_ms: latency.percentile(950).map(millis),
             p99_ms: latency.percentile(990).map(millis),
-            peak_per_s: mean(tallies.iter().map(|tally| peak(tally, 10))),
-            peak_per_100ms: mean(tallies.iter().map(|tally| peak(tally, 1))),
+            peak_per_s: mean(tallies.iter().map(|tally| peak(tally, model.warmup, 10))),
+            peak_per_100ms: mean(tallies.iter().map(|tally| peak(tally, model.warmup, 1))),
             recovery_s: median_with_never(recoveries),
             cost_usd: dollars(tallies.iter().map(|tally| tally.cost_pico_dollars).sum()),
             reasons,
@@ -111,23 +111,26 @@ impl Summary {
 
 /// Whether less than half of what was due in the last 20 s before the horizon was answered in that time.
 pub fn has_collapsed(tally: &Tally, horizon: Instant) -> bool {
-    let end = bin_of(horizon).min(tally.bins.len());
-    let last = &tally.bins[end.saturating_sub(COLLAPSE_BINS)..end];
+    let end = bin_of(horizon);
+    // Bins end with the last thing that happened: what is not there is nothing, and no part of an earlier time.
+    let there = |bin: usize| bin.min(tally.bins.len());
+    let last = &tally.bins[there(end.saturating_sub(COLLAPSE_BINS))..there(end)];
     let due: u64 = last.iter().map(|bin| u64::from(bin.due)).sum();
     let answered: u64 = last.iter().map(|bin| u64::from(bin.answered)).sum();
     2 * answered < due
 }
 
 /// Seconds from the end of an outage to the first 5 s of which 97 % of what was due was answered; `None`: not before
-/// the horizon.
+/// the horizon. Where nothing was due nothing has recovered.
 pub fn recovery(tally: &Tally, outage_end: Instant, horizon: Instant) -> Option<f64> {
     let end = bin_of(horizon).min(tally.bins.len());
     let first = bin_of(outage_end.after(BIN).before(Duration::from_nanos(1)));
     let count = |bins: &[Bin], of: fn(&Bin) -> u32| bins.iter().map(|bin| u64::from(of(bin))).sum::<u64>();
     let windows = tally.bins.get(first..end)?.windows(RECOVERY_BINS);
-    let recovered = windows
-        .enumerate()
-        .find(|(_, bins)| 100 * count(bins, |bin| bin.answered) >= 97 * count(bins, |bin| bin.due))?;
+    let recovered = windows.enumerate().find(|(_, bins)| {
+        let due = count(bins, |bin| bin.due);
+        due > 0 && 100 * count(bins, |bin| bin.answered) >= 97 * due
+    })?;
     let at = Instant::START.after(BIN.times((first + recovered.0) as u64));
     Some(millis(at.since(outage_end)) / 1_000.0)
 }
@@ -145,9 +148,13 @@ pub(super) fn median_recovery(tallies: &[Tally], outage_end: Instant, horizon: I
     median_with_never(recoveries(tallies, outage_end, horizon))
 }
 
-/// The most arrivals within so many bins in a row, a bin's beginning being the beginning of each.
-pub(super) fn peak(tally: &Tally, bins: usize) -> f64 {
-    let windows = tally.bins.chunks(bins);
+/// The most arrivals within so many bins in a row, a bin's beginning being the beginning of each. Those of the warm-up
+/// are none.
+pub(super) fn peak(tally: &Tally, warmup: Duration, bins: usize) -> f64 {
+    let from = bin_of(Instant::START.after(warmup)).min(tally.bins.len());
+    let counted = &tally.bins[from..];
+    // A run that is shorter than a window is one.
+    let windows = counted.windows(bins.min(counted.len()).max(1));
     let most = windows
         .map(|bins| bins.iter().map(|bin| u64::from(bin.arrivals)).sum::<u64>())
         .max();
@@ -191,3 +198,6 @@ fn dollars(pico: u128) -> f64 {
 pub(crate) const fn float(count: u64) -> f64 {
     count as f64
 }
+
+#[cfg(test)]
+mod tests;

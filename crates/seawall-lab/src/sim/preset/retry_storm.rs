@@ -174,7 +174,7 @@ impl Outcome {
         });
         Self {
             in_stall,
-            peak: mean(tallies, |tally| peak(tally, 10)),
+            peak: mean(tallies, |tally| peak(tally, Duration::ZERO, 10)),
             recovery_s: median_recovery(tallies, end, Instant::START.after(HORIZON)),
             success: success_of(tallies),
             load: load_of(tallies),

@@ -4,6 +4,7 @@ use super::{float, peak, share};
 use crate::sim::luck::nanos;
 use crate::sim::stats::{self, Interval, Part};
 use crate::sim::tally::{Histogram, Tally};
+use seawall_core::time::Duration;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -31,9 +32,14 @@ pub struct Difference {
 }
 
 /// The intervals of a policy's figures. `collapsed` of the seeds have, and `recoveries` are what each took, in seconds.
-pub(super) fn intervals(tallies: &[Tally], collapsed: u64, recoveries: &[Option<f64>]) -> Intervals {
+pub(super) fn intervals(
+    tallies: &[Tally],
+    warmup: Duration,
+    collapsed: u64,
+    recoveries: &[Option<f64>],
+) -> Intervals {
     let parts = |part: fn(&Tally) -> Part| tallies.iter().map(part).collect::<Vec<_>>();
-    let means = |value: fn(&Tally) -> f64| stats::mean(&tallies.iter().map(value).collect::<Vec<_>>());
+    let means = |value: &dyn Fn(&Tally) -> f64| stats::mean(&tallies.iter().map(value).collect::<Vec<_>>());
     let latencies: Vec<&Histogram> = tallies.iter().map(|tally| &tally.latency).collect();
     let percentiles = stats::percentiles(&latencies, [500, 950, 990]);
     let seeds = float(tallies.len() as u64);
@@ -61,14 +67,17 @@ pub(super) fn intervals(tallies: &[Tally], collapsed: u64, recoveries: &[Option<
         ("p99_ms", percentiles.map(|[_, _, p99]| p99)),
         (
             "peak_per_s",
-            means(|tally| peak(tally, 10)).map(Interval::above_zero),
+            means(&|tally| peak(tally, warmup, 10)).map(Interval::above_zero),
         ),
         (
             "peak_per_100ms",
-            means(|tally| peak(tally, 1)).map(Interval::above_zero),
+            means(&|tally| peak(tally, warmup, 1)).map(Interval::above_zero),
         ),
         ("recovery_s", stats::median(never)),
-        ("cost_usd", means(cost).map(|mean| mean.above_zero().times(seeds))),
+        (
+            "cost_usd",
+            means(&cost).map(|mean| mean.above_zero().times(seeds)),
+        ),
     ];
     let known = found.into_iter();
     known

@@ -1,0 +1,66 @@
+use super::*;
+
+/// A run with so many calls due, answered and arrivals in each tenth of a second.
+fn run(bins: impl IntoIterator<Item = (u32, u32, u32)>) -> Tally {
+    let bins = bins.into_iter().map(|(due, answered, arrivals)| Bin {
+        due,
+        answered,
+        arrivals,
+        ..Bin::default()
+    });
+    Tally {
+        bins: bins.collect(),
+        ..Tally::default()
+    }
+}
+
+fn at(second: u64) -> Instant {
+    Instant::START.after(Duration::from_secs(second))
+}
+
+#[test]
+fn where_nothing_was_due_nothing_has_recovered() {
+    // Could break by a window without calls, all of whose calls were answered: the outage of a server that few call would
+    // be over at once, and an assert on it would hold though nobody was ever answered again.
+    let sparse = |answered: u32| {
+        run((0..600).map(|bin| (u32::from(bin % 100 == 0), answered * u32::from(bin % 100 == 0), 1)))
+    };
+    assert_eq!(recovery(&sparse(0), at(5), at(60)), None);
+    // From 5.1 s on, the five seconds that hold the call of the tenth second.
+    let recovered = recovery(&sparse(1), at(5), at(60)).expect("each call was answered");
+    assert!((recovered - 0.1).abs() < 1e-9, "{recovered}");
+    assert_eq!(recovery(&run([]), at(5), at(60)), None);
+}
+
+#[test]
+fn the_last_twenty_seconds_are_those_before_the_horizon() {
+    // Could break by a run whose last call ended early: its last twenty seconds were counted from there, but not of a
+    // policy with a breaker, whose gates are looked at up to the horizon.
+    let early = (0..100).map(|_| (1, 0, 1));
+    let (short, long) = (
+        run(early.clone()),
+        run(early.chain((100..600).map(|_| (0, 0, 0)))),
+    );
+    assert_eq!(
+        (has_collapsed(&short, at(60)), has_collapsed(&long, at(60))),
+        (false, false)
+    );
+    assert!(has_collapsed(&short, at(20)) && has_collapsed(&long, at(20)));
+    assert!(has_collapsed(&short, at(10)) && !has_collapsed(&run([]), at(10)));
+}
+
+#[test]
+fn a_peak_is_found_wherever_it_begins_and_not_before_the_warm_up() {
+    // Could break by seconds of the clock, between two of which a herd is cut in half, or by the start of a run that was
+    // to count for nothing.
+    let straddles = run((0..60).map(|bin| (0, 0, if (15..25).contains(&bin) { 10 } else { 0 })));
+    let near = |measured: f64, expected: f64| {
+        assert!((measured - expected).abs() < 1e-9, "{measured}, not {expected}")
+    };
+    near(peak(&straddles, Duration::ZERO, 10), 100.0);
+    near(peak(&straddles, Duration::ZERO, 1), 10.0);
+    near(peak(&straddles, Duration::from_secs(2), 10), 50.0);
+    near(peak(&straddles, Duration::from_secs(9), 10), 0.0);
+    near(peak(&run([(0, 0, 3), (0, 0, 4)]), Duration::ZERO, 10), 7.0);
+    near(peak(&run([]), Duration::ZERO, 10), 0.0);
+}
