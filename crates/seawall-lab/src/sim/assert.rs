@@ -65,9 +65,9 @@ enum Bound {
 }
 
 const METRICS: [Metric; 14] = [
-    Metric::new("amplification", Unit::Plain, |of| Some(of.amplification)),
-    Metric::new("success_rate", Unit::Share, |of| Some(of.success_rate)),
-    Metric::new("p_collapse", Unit::Share, |of| Some(of.p_collapse)),
+    Metric::new("amplification", Unit::Plain, |of| of_calls(of, of.amplification)),
+    Metric::new("success_rate", Unit::Share, |of| of_calls(of, of.success_rate)),
+    Metric::new("p_collapse", Unit::Share, |of| of_calls(of, of.p_collapse)),
     Metric::new("mean", Unit::Time, |of| of.mean_ms),
     Metric::new("mean_retried", Unit::Time, |of| of.mean_retried_ms),
     Metric::new("p50", Unit::Time, |of| of.p50_ms),
@@ -80,6 +80,11 @@ const METRICS: [Metric; 14] = [
     Metric::new("calls", Unit::Plain, |of| Some(float(of.calls))),
     Metric::new("attempts", Unit::Plain, |of| Some(float(of.attempts))),
 ];
+/// A figure for each call: where nobody called there is none, and nothing holds of it.
+fn of_calls(of: &Summary, figure: f64) -> Option<f64> {
+    (of.calls > 0).then_some(figure)
+}
+
 const RECOVERY: &str = "recovery";
 const OPERATORS: [(&str, Bound); 4] = [
     ("<=", Bound::AtMost),

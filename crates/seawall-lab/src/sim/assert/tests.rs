@@ -89,3 +89,15 @@ fn what_is_no_assert_is_told_at_its_word() {
         assert!(error.contains(told), "{text}: {error}");
     }
 }
+
+#[test]
+fn nothing_holds_of_a_policy_that_nobody_called() {
+    // Could break by 0 for 0 / 0: a load that never comes would keep every promise of a test.
+    let nobody = Summary::default();
+    for text in ["amplification < 1.2", "success_rate >= 0", "p_collapse <= 0"] {
+        let judged = read(text).expect(text).judge(std::slice::from_ref(&nobody));
+        assert!(!judged[0].holds && judged[0].measured.is_none(), "{text}");
+    }
+    let judged = read("calls <= 0").expect("right").judge(&[nobody]);
+    assert!(judged[0].holds, "how many there were is known");
+}
