@@ -175,8 +175,10 @@ impl Finding {
             code,
             weight: code.weight(),
             text,
+            // Of what has no end there is no number.
             numbers: numbers
                 .into_iter()
+                .filter(|(_, number)| number.is_finite())
                 .map(|(name, number)| (name, rounded(number)))
                 .collect(),
         }
@@ -216,6 +218,13 @@ fn rounded(number: f64) -> f64 {
 
 /// As people write it: three digits that count, and none after the point from a hundred on.
 fn shown(number: f64) -> String {
+    debug_assert!(
+        !number.is_nan(),
+        "a form was asked about a world that it does not cover"
+    );
+    if number.is_infinite() {
+        return "endless".to_owned();
+    }
     let decimals = match number.abs() {
         magnitude if magnitude >= 100.0 => 0,
         magnitude if magnitude >= 10.0 => 1,

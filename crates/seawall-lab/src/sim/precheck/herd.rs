@@ -25,7 +25,7 @@ pub(super) fn of(reckoned: &Reckoned<'_>, findings: &mut Vec<Finding>) {
         shown(peak)
     );
     let mut numbers = vec![("clients", callers), ("peak_per_100ms", peak)];
-    if let Some(bears) = reckoned.bears.per_s() {
+    if let Some(bears) = reckoned.bears.per_s().filter(|bears| *bears > 0.0) {
         let base_s = herd_base_s(callers, bears);
         text += &match backoff.jitter() {
             Jitter::None => format!(

@@ -444,7 +444,8 @@ fn pool(reckoned: &Reckoned<'_>, per_s: f64, connections: f64) -> Finding {
         ("connections_wanted", wanted),
         ("connections", connections),
     ];
-    let asleep = percent(asleep_s / held_s);
+    // A call that takes no time holds nothing.
+    let asleep = percent(if held_s > 0.0 { asleep_s / held_s } else { 0.0 });
     if wanted > connections {
         let text = format!(
             "a call holds its connection for {} s, {asleep} of it between attempts: {} calls a second want {} \

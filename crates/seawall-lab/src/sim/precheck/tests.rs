@@ -432,3 +432,89 @@ fn what_is_called_stable_recovers_and_what_is_called_metastable_does_not() {
         );
     }
 }
+
+#[test]
+fn worlds_at_the_edge_of_every_form_have_numbers_or_none() {
+    // Could break by 0 / 0 of a call that takes no time, or by a base that servers which bear nothing would need: a reader
+    // of JSON gets a null for a number, and a person "NaN %".
+    let loads = [
+        Load::Open {
+            clients: 1,
+            per_second: 1e-6,
+            gaps: Gaps::Constant,
+            bursts: Vec::new(),
+        },
+        Load::Pool {
+            connections: 3,
+            per_second: 1e9,
+            gaps: Gaps::Constant,
+        },
+        Load::Closed {
+            clients: 100_000_000,
+            think: Length::ZERO,
+            start: Start::Together,
+            calls_each: Some(1),
+        },
+        Load::Trace {
+            clients: 1,
+            calls: Vec::new().into(),
+        },
+    ];
+    let services = [
+        Length::ZERO,
+        Length::Fixed(ms(10)),
+        Length::Fixed(secs(1_000_000)),
+    ];
+    let capacities = [
+        Capacity::Unbounded,
+        Capacity::Workers(1),
+        Capacity::Coupled {
+            slope: Duration::ZERO,
+        },
+        Capacity::Coupled {
+            slope: secs(1_000_000),
+        },
+        Capacity::OptimisticLock,
+    ];
+    let policies = [
+        at_once(naive(0, ms(1))),
+        at_once(naive(100, secs(10))),
+        Policy::preset(Preset::Default),
+    ];
+    let outage = |how| Outage {
+        at: Instant::START,
+        lasts: secs(1_000_000),
+        how,
+        share: 1.0,
+    };
+    let mut seen = 0;
+    for load in loads {
+        for (service, capacity) in services
+            .iter()
+            .flat_map(|service| capacities.map(|of| (*service, of)))
+        {
+            for policy in &policies {
+                for chance in [0.0, 1.0] {
+                    let server = Server {
+                        capacity,
+                        service,
+                        failures: crate::sim::model::Failures::Independent { chance },
+                        outages: vec![outage(Trouble::Hang), outage(Trouble::Slow { factor: 1e6 })],
+                        ..Server::default()
+                    };
+                    let model = Model {
+                        load: load.clone(),
+                        ..open(1.0, server)
+                    };
+                    for finding in precheck(&model, &named(policy.clone())).findings {
+                        seen += 1;
+                        let finite = finding.numbers.values().all(|number| number.is_finite());
+                        assert!(finite && !finding.text.contains("NaN"), "{finding:?}");
+                        assert!(!finding.text.contains("inf "), "{finding:?}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(seen > 300, "{seen} findings");
+}
