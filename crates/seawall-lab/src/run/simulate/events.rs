@@ -9,6 +9,9 @@ use seawall_core::time::Duration;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+/// The most lines of a file: what is fed by a pipe without end is no file of events.
+const LINES_MAX: usize = 10_000_000;
+
 /// Why a file of events gives no outages.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Failure {
@@ -26,6 +29,9 @@ pub(super) fn read(path: &Path, service: &str) -> Result<Vec<(Duration, Duration
     let mut span: Option<(i128, i128)> = None;
     lines(path, |number, line| {
         let told = |why: String| format!("{shown}:{number}: {why}");
+        if number > LINES_MAX {
+            return Err(format!("{shown}: more than {LINES_MAX} lines, which is the most"));
+        }
         if line.trim().is_empty() {
             return Ok(());
         }
@@ -112,7 +118,7 @@ impl Moment {
         let (clock, fraction) = time.split_once('.').unwrap_or((time, ""));
         let [hour, minute, second] = numbers(clock, ':')?;
         let in_range = (1..=12).contains(&month)
-            && (1..=31).contains(&day)
+            && (1..=days_of(year, month)).contains(&day)
             && hour < 24
             && minute < 60
             && second < 61
@@ -129,15 +135,18 @@ impl Moment {
     }
 }
 
-/// Three numbers between these signs.
-fn numbers(text: &str, between: char) -> Option<[i64; 3]> {
+/// So many numbers between these signs.
+fn numbers<const N: usize>(text: &str, between: char) -> Option<[i64; N]> {
     let mut parts = text.split(between);
     let mut next = || {
         let part = parts.next()?;
         let digits = !part.is_empty() && part.len() <= 4 && part.bytes().all(|digit| digit.is_ascii_digit());
         digits.then(|| part.parse().ok())?
     };
-    let all = [next()?, next()?, next()?];
+    let mut all = [0; N];
+    for number in &mut all {
+        *number = next()?;
+    }
     parts.next().is_none().then_some(all)
 }
 
@@ -150,9 +159,22 @@ fn zone(time: &str) -> Option<(&str, i64)> {
         return Some((time, 0));
     };
     let (time, zone) = time.split_at(at);
-    let (hours, minutes) = zone[1..].split_once(':')?;
-    let seconds = hours.parse::<i64>().ok()? * 3_600 + minutes.parse::<i64>().ok()? * 60;
+    let [hours, minutes] = numbers(&zone[1..], ':')?;
+    if hours > 23 || minutes > 59 {
+        return None;
+    }
+    let seconds = hours * 3_600 + minutes * 60;
     Some((time, if zone.starts_with('-') { -seconds } else { seconds }))
+}
+
+/// How many days a month has.
+const fn days_of(year: i64, month: i64) -> i64 {
+    let (next_year, next) = if month == 12 {
+        (year + 1, 1)
+    } else {
+        (year, month + 1)
+    };
+    days_since_1970(next_year, next, 1) - days_since_1970(year, month, 1)
 }
 
 /// Days of the Gregorian calendar: years begin in March, so that a leap day is a year's last.

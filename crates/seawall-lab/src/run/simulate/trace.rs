@@ -18,6 +18,8 @@ use std::path::Path;
 
 /// The most calls of a trace: 160 MB of them.
 pub const TRACE_CALLS_MAX: usize = 10_000_000;
+/// The most lines without a call: what is fed by a pipe that says nothing is no trace.
+const SKIPPED_MAX: usize = TRACE_CALLS_MAX;
 /// The longest line, in bytes: a Mooncake call lists its cache blocks.
 const LINE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
@@ -77,7 +79,10 @@ pub(super) fn read(path: &Path, form: Form) -> Result<Reading, String> {
         let told = |why: String| format!("{shown}:{number}: {why}");
         if line.trim().is_empty() {
             skipped += 1;
-            return Ok(());
+            return match skipped > SKIPPED_MAX {
+                true => Err(format!("{shown}: more than {SKIPPED_MAX} lines are blank")),
+                false => Ok(()),
+            };
         }
         let row = match form {
             Form::Mooncake => json::<Mooncake>(line).and_then(|row| row.row()),
@@ -166,7 +171,16 @@ pub(super) fn lines(
 }
 
 fn json<'t, T: Deserialize<'t>>(line: &'t str) -> Result<T, String> {
-    serde_json::from_str(line).map_err(|error| error.to_string())
+    serde_json::from_str(line).map_err(|error| {
+        // The line is the trace's, and stands before this: of the one line that is read here, each is the first.
+        let why = error.to_string();
+        let at = format!(" at line {} column {}", error.line(), error.column());
+        format!(
+            "{} at column {}",
+            why.strip_suffix(&at).unwrap_or(&why),
+            error.column()
+        )
+    })
 }
 
 #[derive(Deserialize)]
@@ -214,7 +228,7 @@ fn moment(units: f64, nanos: f64) -> Result<i128, String> {
     let at = units * nanos;
     match at.abs() < 1e27 {
         true => Ok(libm::round(at) as i128),
-        false => Err(format!("{units} is no time")),
+        false => Err(format!("{units:e} is no time")),
     }
 }
 

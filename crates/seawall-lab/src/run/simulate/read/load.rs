@@ -2,7 +2,7 @@
 
 use super::Asked;
 use crate::reader::{Reader, Value};
-use crate::run::simulate::trace::{self, Form, Reading};
+use crate::run::simulate::trace::{self, Form, Reading, TRACE_CALLS_MAX};
 use crate::sim::luck::Length;
 use crate::sim::model::{Arrival, Burst, Gaps, Load, Start};
 use seawall_core::time::{Duration, Instant};
@@ -104,7 +104,24 @@ impl Asked {
         if cut.is_empty() {
             return reader.fault(reader.error(span, "no call of this trace is in its window"));
         }
-        let calls = fitted(cut, window, factor?, again?, horizon?);
+        let (factor, again, horizon) = (factor?, again?, horizon?);
+        if let (true, Some(value)) = (again, load.get("loop"))
+            && let Some(why) = cannot_loop(&cut, window.as_ref(), factor, horizon)
+        {
+            return reader.fault(
+                reader
+                    .error(value.span(), why)
+                    .expecting("no `loop`, a longer window, a lower scale_rate, or a shorter horizon"),
+            );
+        }
+        let all = cut.len();
+        let calls = fitted(cut, window, factor, again, horizon);
+        if calls.len() < all {
+            let late = all - calls.len();
+            self.note(format!(
+                "{path}: {late} of its {all} calls are after the horizon, {horizon}, and are not made"
+            ));
+        }
         Some(Load::Trace {
             clients: clients?,
             calls: calls.into(),
@@ -125,6 +142,47 @@ fn window(reader: &Reader<'_>, value: &Value<'_>) -> Option<Range<Duration>> {
     }
 }
 
+/// How long one round of a trace takes, at its own rate: without a window, the next begins one mean gap after the last
+/// call.
+fn period(calls: &[Arrival], window: Option<&Range<Duration>>) -> Duration {
+    let last = calls
+        .last()
+        .map_or(Duration::ZERO, |call| call.at.since(Instant::START));
+    window.map_or_else(
+        || last.plus(last.over((calls.len() as u64 - 1).max(1))),
+        |window| window.end.minus(window.start),
+    )
+}
+
+/// Why a trace cannot be made again and again up to the horizon.
+fn cannot_loop(
+    calls: &[Arrival],
+    window: Option<&Range<Duration>>,
+    factor: f64,
+    horizon: Duration,
+) -> Option<String> {
+    let period = stretched(period(calls, window), factor);
+    if period.is_zero() {
+        return Some(
+            "all calls of this trace are at one time, so nothing says when they come again".to_owned(),
+        );
+    }
+    let rounds = horizon.as_nanos().div_ceil(period.as_nanos());
+    let all = rounds.saturating_mul(calls.len() as u64);
+    (all > TRACE_CALLS_MAX as u64).then(|| {
+        format!(
+            "{rounds} rounds of {} calls each, one every {period}, are more than {TRACE_CALLS_MAX} calls, which is the \
+             most",
+            calls.len()
+        )
+    })
+}
+
+/// A time of a trace at another rate.
+fn stretched(length: Duration, factor: f64) -> Duration {
+    crate::sim::luck::whole(crate::sim::luck::nanos(length) / factor)
+}
+
 /// The calls at another rate, again and again where that is wanted.
 fn fitted(
     calls: Vec<Arrival>,
@@ -133,16 +191,8 @@ fn fitted(
     again: bool,
     horizon: Duration,
 ) -> Vec<Arrival> {
-    let stretch = |length: Duration| crate::sim::luck::whole(crate::sim::luck::nanos(length) / factor);
-    let last = calls
-        .last()
-        .map_or(Duration::ZERO, |call| call.at.since(Instant::START));
-    // Without a window, the next round begins one mean gap after the last call.
-    let period = window.map_or_else(
-        || last.plus(last.over((calls.len() as u64 - 1).max(1))),
-        |window| window.end.minus(window.start),
-    );
-    let (period, mut rounds) = (stretch(period), 1);
+    let stretch = |length| stretched(length, factor);
+    let (period, mut rounds) = (stretch(period(&calls, window.as_ref())), 1);
     if again && !period.is_zero() {
         rounds = horizon.as_nanos().div_ceil(period.as_nanos()).max(1);
     }
