@@ -25,6 +25,7 @@ use super::precheck::Precheck;
 use super::study::{Claim, Study};
 use super::summary::Summary;
 use super::tally::Tally;
+pub use figures::harmless;
 pub use sparks::Glyphs;
 
 /// Pictures are drawn of so many studies of a report at the most; all of them have their figures.

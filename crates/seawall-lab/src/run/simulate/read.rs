@@ -20,9 +20,11 @@ use crate::error::ScriptError;
 use crate::reader::{self, Reader, Value, stem};
 use crate::scenario::Written;
 use crate::sim::assert::Assert;
+use crate::sim::bounds::HORIZON_MAX;
 use crate::sim::document::Document;
 use crate::sim::luck::Length;
 use crate::sim::model::{Contender, Model, Spread};
+use crate::sim::report::harmless;
 use crate::sim::study::Study;
 use crate::sim::tally::Tally;
 use seawall::config::{ConfigError, ConfigErrors};
@@ -148,9 +150,9 @@ impl Asked {
     fn simulation(&self, reader: &Reader<'_>, table: &DeTable<'_>) -> Option<Simulation> {
         reader.keys(table, &TOP_KEYS, "a simulation");
         let get = |key: &str| table.get(key);
-        let name = get("name").and_then(|value| reader.string("name", value));
+        let name = get("name").and_then(|value| reader.name(value));
         let name = name.map_or_else(
-            || stem(reader.source.name.unwrap_or_default()),
+            || harmless(&stem(reader.source.name.unwrap_or_default())),
             |(name, _)| name.to_owned(),
         );
         let seed = get("seed").map_or(Some(0), |value| reader.count("seed", value, 0, u64::MAX));
@@ -230,6 +232,15 @@ impl Asked {
             return reader.fault(reader.error(0..0, "this simulation has no end").expecting(right));
         };
         let horizon = reader.length("horizon", value)?;
+        if horizon > HORIZON_MAX {
+            let message =
+                format!("horizon is {horizon}, and what happens in each tenth of a second is written down");
+            return reader.fault(
+                reader
+                    .error(value.span(), message)
+                    .expecting(format!("at most {HORIZON_MAX}")),
+            );
+        }
         match horizon.is_zero() {
             true => reader.fault(
                 reader

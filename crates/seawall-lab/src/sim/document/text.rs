@@ -4,6 +4,7 @@ use super::{Document, Figures};
 use crate::scenario::Colour;
 use crate::sim::assert::Judged;
 use crate::sim::precheck::{Precheck, Stability, Weight};
+use crate::sim::report::harmless;
 use crate::sim::study::Claim;
 use crate::sim::summary::Summary;
 use serde_json::{Map, Value};
@@ -421,9 +422,7 @@ fn shown(value: Option<&Value>) -> String {
     line(value.and_then(Value::as_str).unwrap_or_default())
 }
 
-/// What somebody wrote, on one line, and without what moves a cursor.
+/// What somebody wrote, on one line, and without what moves a cursor or turns letters round.
 fn line(text: &str) -> String {
-    text.chars()
-        .map(|sign| if sign.is_control() { '\u{fffd}' } else { sign })
-        .collect()
+    harmless(text)
 }

@@ -161,7 +161,7 @@ pub(super) fn shortened(name: &str, letters_max: usize) -> String {
 
 /// Without what a terminal would obey, XML could not hold, or would turn the order of letters round: each such
 /// character becomes U+FFFD. Line ends become spaces.
-pub(super) fn harmless(text: &str) -> String {
+pub fn harmless(text: &str) -> String {
     let made = text.chars().map(|letter| match letter {
         '\n' | '\t' => ' ',
         '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' => '\u{fffd}',

@@ -61,7 +61,7 @@ impl Asked {
         let table = value.get_ref().as_table()?;
         reader.keys(table, &LAYER_KEYS, "a layer");
         let name = match table.get("name") {
-            Some(value) => reader.string("name", value)?.0.to_owned(),
+            Some(value) => reader.name(value)?.0.to_owned(),
             None => format!("layer {number}"),
         };
         self.layer_of(reader, value, table, name)

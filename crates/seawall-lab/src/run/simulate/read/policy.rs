@@ -70,7 +70,7 @@ impl Asked {
             };
             let name = reader
                 .needed(table, "name", value, "what reports call it: name = \"default\"")
-                .and_then(|value| Some((reader.string("name", value)?.0, value)));
+                .and_then(|value| Some((reader.name(value)?.0, value)));
             if let Some((name, value)) = name {
                 if names.contains(&name) {
                     let error = reader.error(value.span(), "two policies have this name");

@@ -373,6 +373,7 @@ fn every_mistake_is_told_with_what_is_right() {
         with("horizon", ""),
         with("horizon", "horizon = 60"),
         with("horizon", "horizon = \"0s\""),
+        with("horizon", "horizon = \"99999999999999999999s\""),
         with("horizon", "horizon = \"1m\"\nhorizn = \"2m\""),
         with("horizon", "horizon = \"1m\"\nwarmup = \"1m\""),
         with("horizon", "horizon = \"1m\"\nseeds = 0"),
@@ -471,6 +472,76 @@ fn every_mistake_is_told_with_what_is_right() {
             .find(|line| line.contains("no end"))
             .unwrap_or_default(),
     );
+}
+
+#[test]
+fn a_trace_that_never_ends_or_is_cut_off_says_so() {
+    // Could break by rounds of a nanosecond that fill the memory, by a `loop` that does nothing, or by calls that are left
+    // out and that nobody hears of.
+    let path = std::env::temp_dir().join(format!("seawall-loop-{}.jsonl", std::process::id()));
+    let read = |calls: &str, keys: &str| {
+        std::fs::write(&path, calls).expect("a file");
+        let shown = path.display();
+        let line = format!("load = {{ trace = '{shown}', format = \"jsonl\"{keys} }}");
+        let read = Simulation::parse("a.toml", &with("load", &line));
+        read.map(|simulation| simulation.notes)
+            .map_err(|errors| errors.to_string())
+    };
+    let (two, one) = ("{\"t\": 0}\n{\"t\": 1e-9}\n", "{\"t\": 5}\n{\"t\": 5}\n");
+    for (calls, keys, told) in [
+        (two, ", loop = true", "are more than 10000000 calls"),
+        (
+            two,
+            ", loop = true, scale_rate = 1e6",
+            "all calls of this trace are at one time",
+        ),
+        (one, ", loop = true", "all calls of this trace are at one time"),
+    ] {
+        let why = read(calls, keys).expect_err(keys);
+        assert!(why.contains(told) && why.contains("expected no `loop`"), "{why}");
+    }
+    let late = read("{\"t\": 0}\n{\"t\": 59}\n{\"t\": 60}\n", "").expect("a right file");
+    assert!(
+        late[0].contains("1 of its 3 calls are after the horizon, 1m"),
+        "{late:?}"
+    );
+    assert_eq!(read("{\"t\": 0}\n{\"t\": 59}\n", ""), Ok(Vec::new()));
+    std::fs::remove_file(path).expect("it is there");
+}
+
+#[test]
+fn what_no_report_can_show_is_no_name() {
+    // Could break by a name that moves a cursor, turns the letters of a table round, or ends the comment of a file.
+    let named = |name: &str| RIGHT.replace("name = \"default\"", &format!("name = \"{name}\""));
+    for name in [
+        "",
+        " \\t",
+        "\\u001b[31m",
+        "a\\nb",
+        "\\u202eb",
+        "\\u009b2J",
+        "\\u200b",
+        "a\\u0000",
+    ] {
+        let policy = Simulation::parse("a.toml", &named(name))
+            .expect_err(name)
+            .to_string();
+        let file = Simulation::parse("a.toml", &format!("name = \"{name}\"\n{RIGHT}"))
+            .expect_err(name)
+            .to_string();
+        for error in [policy, file] {
+            assert!(error.contains("expected a name that people can read"), "{error}");
+            assert!(
+                !error.contains(['\u{1b}', '\u{202e}', '\u{9b}', '\u{200b}']),
+                "{error}"
+            );
+        }
+    }
+    for name in ["<script>", "a & b", "\u{1f600}", "na\u{ef}ve"] {
+        assert_eq!(parse(&named(name)).study.contenders[0].name, name);
+    }
+    let stem = Simulation::parse("\u{1b}[31m.toml", RIGHT).unwrap_or_else(|errors| panic!("{errors}"));
+    assert_eq!(stem.study.name, "\u{fffd}[31m");
 }
 
 /// A file of the repository.

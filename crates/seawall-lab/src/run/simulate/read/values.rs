@@ -5,7 +5,9 @@ use crate::reader::{Reader, Value};
 use crate::scenario::Written;
 use crate::sim::assert::Assert;
 use crate::sim::luck::Length;
+use crate::sim::report::harmless;
 use seawall_core::time::{Duration, Instant};
+use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
 const LENGTH_KEYS: [&str; 7] = [
@@ -21,6 +23,22 @@ const LENGTHS: &str = "\"15s\", { p50 = \"120ms\", p99 = \"2s\" }, { uniform = [
      { exponential = \"100ms\", rare = \"10s\", rare_share = 0.001 } or { folded_normal = [\"10ms\", \"2ms\"] }";
 
 impl Reader<'_> {
+    /// What reports call something: what nobody can see there, or a terminal would obey, is no name.
+    pub(super) fn name<'v>(&self, value: &'v Value<'_>) -> Option<(&'v str, Range<usize>)> {
+        let (name, span) = self.string("name", value)?;
+        let why = if name.trim().is_empty() {
+            "this name is blank".to_owned()
+        } else if harmless(name) != name {
+            format!("`{}` holds what no report can show", name.escape_debug())
+        } else {
+            return Some((name, span));
+        };
+        self.fault(
+            self.error(span, why)
+                .expecting("a name that people can read, on one line"),
+        )
+    }
+
     /// A whole number that fits 32 bits.
     pub(super) fn count32(&self, what: &str, value: &Value<'_>, min: u64, max: u64) -> Option<u32> {
         let count = self.count(what, value, min, max.min(u64::from(u32::MAX)))?;
