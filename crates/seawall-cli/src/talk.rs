@@ -75,6 +75,7 @@ impl Talk {
     }
 
     fn say(self, label: &str, color: &str, text: impl Display) {
+        let text = harmless(&text.to_string());
         let mut stderr = std::io::stderr().lock();
         // Nobody is left to tell where stderr is gone, too; the exit code still says it.
         let _ = match self.paint {
@@ -82,6 +83,16 @@ impl Talk {
             Paint::Colored => writeln!(stderr, "\x1b[{color}m{label}\x1b[0m {text}"),
         };
     }
+}
+
+/// Without what a terminal would obey: a path, or what somebody wrote into a file, may hold it.
+fn harmless(text: &str) -> String {
+    let made = text.chars().map(|sign| match sign {
+        '\n' | '\t' => sign,
+        sign if sign.is_control() => '\u{fffd}',
+        sign => sign,
+    });
+    made.collect()
 }
 
 /// Whether results may have colours.

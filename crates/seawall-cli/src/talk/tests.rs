@@ -18,3 +18,13 @@ fn colour_is_for_terminals_that_want_it() {
         assert_eq!(painted, expected, "{color:?} {terminal} {no_color:?} {term:?}");
     }
 }
+
+#[test]
+fn what_a_terminal_would_obey_is_not_said() {
+    // Could break by an error that names a path as it is: its bytes would move the cursor, or set a title.
+    let said = harmless("/tmp/\u{1b}[31mred\u{9b}2J\u{7}.toml:1:2: one\n\ttwo \u{fc}");
+    assert_eq!(
+        said,
+        "/tmp/\u{fffd}[31mred\u{fffd}2J\u{fffd}.toml:1:2: one\n\ttwo \u{fc}"
+    );
+}
