@@ -124,6 +124,7 @@ impl Wanted {
 pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
     // Before anybody listens to signals: a pipe may keep us waiting, and Ctrl-C must end that, too.
     let wanted = Arc::new(Wanted::of(args, common)?);
+    pictures::may_draw(args)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

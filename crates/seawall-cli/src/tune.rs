@@ -79,6 +79,9 @@ enum Ended {
 pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
     // Before anybody listens to signals: a pipe may keep us waiting, and Ctrl-C must end that, too.
     let simulation = read(args, common)?;
+    if let Some(path) = &args.output {
+        files::may_write("-o", path, Some(&args.file))?;
+    }
     bounded(args.budget_runs.get(), simulation.study.seeds)?;
     let preferred = Objective::ALL
         .into_iter()
@@ -200,5 +203,5 @@ fn write(path: &Path, found: &Found) -> Result<(), Failure> {
         found.name,
         policy_table(&winner.policy)
     );
-    std::fs::write(path, text).map_err(|error| Failure::io(&path.display().to_string(), &error))
+    files::write_whole("-o", path, &text)
 }

@@ -3,6 +3,7 @@
 use super::{Args, Wanted};
 use crate::common::Common;
 use crate::failure::Failure;
+use crate::files;
 use seawall_lab::sim::document::Document;
 use seawall_lab::sim::report::Glyphs;
 use seawall_lab::sim::tally::Tally;
@@ -13,6 +14,17 @@ use std::path::Path;
 const COLUMNS: usize = 80;
 /// Parts above this have no lines in the text: a page has them.
 const PARTS_LINED_MAX: usize = 4;
+
+/// Refuses what cannot be written, before anything is run.
+pub(super) fn may_draw(args: &Args) -> Result<(), Failure> {
+    if let Some(path) = &args.html {
+        files::may_write("--html", path, args.file.as_deref())?;
+    }
+    match &args.svg {
+        Some(folder) => files::may_make("--svg", folder),
+        None => Ok(()),
+    }
+}
 
 /// Writes what was asked for as files, and gives the lines for a terminal.
 pub(super) fn draw(
@@ -28,7 +40,7 @@ pub(super) fn draw(
             write("--html", path, &report.html())?;
         }
         if let Some(folder) = &args.svg {
-            std::fs::create_dir_all(folder).map_err(|error| unwritten("--svg", folder, &error))?;
+            std::fs::create_dir_all(folder).map_err(|error| files::unwritten("--svg", folder, &error))?;
             for (name, svg) in report.svgs() {
                 write("--svg", &folder.join(name), &svg)?;
             }
@@ -71,12 +83,5 @@ fn glyphs() -> Glyphs {
 }
 
 fn write(option: &str, path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|error| unwritten(option, path, &error))
-}
-
-fn unwritten(option: &str, path: &Path, error: &std::io::Error) -> Failure {
-    let path = path.display();
-    Failure::machine(format!(
-        "{option} {path}: {error}; name a place in a folder that is there and may be written to"
-    ))
+    files::write_whole(option, path, text)
 }

@@ -102,6 +102,107 @@ fn a_page_and_pictures_are_written_where_it_was_asked() {
 }
 
 #[test]
+fn nothing_is_written_over_what_is_read_nor_half_and_a_wrong_place_is_told_at_once() {
+    // Could break by a check that comes after a run of hours, by a second name of the same file, or by a page that is cut
+    // off where the disk is full.
+    let folder = Folder::new("simulate-places");
+    let hours = FILE.replace("20s", "1000h");
+    let file = folder.file("hours.toml", &hours);
+    let other_name = folder.0.join("sub/../hours.toml").display().to_string();
+    std::fs::create_dir(folder.0.join("sub")).expect("a folder");
+    for (command, option, place, code, told) in [
+        ("simulate", "--html", &file, 2, "the file that is read"),
+        ("simulate", "--html", &other_name, 2, "the file that is read"),
+        ("simulate", "--html", &"sub".to_owned(), 74, "name a place"),
+        (
+            "simulate",
+            "--html",
+            &"no/such/out.html".to_owned(),
+            74,
+            "name a place",
+        ),
+        (
+            "simulate",
+            "--html",
+            &"hours.toml/out.html".to_owned(),
+            74,
+            "name a place",
+        ),
+        ("simulate", "--svg", &"hours.toml".to_owned(), 74, "name a place"),
+        (
+            "simulate",
+            "--svg",
+            &"hours.toml/sub".to_owned(),
+            74,
+            "name a place",
+        ),
+        ("tune", "-o", &file, 2, "the file that is read"),
+        (
+            "tune",
+            "-o",
+            &"no/such/policy.toml".to_owned(),
+            74,
+            "name a place",
+        ),
+    ] {
+        let output = seawall_in(&folder.0, &[command, &file, option, place]);
+        let said = text(output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{option} {place}: {said}");
+        assert!(said.contains(told), "{option} {place}: {said}");
+    }
+    assert_eq!(std::fs::read_to_string(&file).expect("it is there"), hours);
+
+    let short = folder.file("short.toml", FILE);
+    for _ in 0..2 {
+        let output = seawall_in(&folder.0, &["simulate", &short, "--html", "out.html", "--quiet"]);
+        assert!(output.status.success(), "{}", text(output.stderr));
+    }
+    let names = std::fs::read_dir(&folder.0).expect("the folder is there");
+    let mut names: Vec<_> = names.map(|entry| entry.expect("an entry").file_name()).collect();
+    names.sort_unstable();
+    assert_eq!(
+        names,
+        ["hours.toml", "out.html", "short.toml", "sub"],
+        "and no part of one"
+    );
+    let output = seawall_in(
+        &folder.0,
+        &["simulate", &short, "--html", "/dev/stdout", "--quiet"],
+    );
+    assert!(!cfg!(unix) || text(output.stdout).starts_with("<!DOCTYPE html>"));
+}
+
+#[test]
+fn what_no_machine_holds_is_refused_and_said() {
+    // Could break by a list of runs that is made before they are counted, or by a queue that grows until the system ends
+    // the program, which says nothing then.
+    let folder = Folder::new("simulate-bounds");
+    let file = folder.file("small.toml", FILE);
+    let many = ["simulate", &file, "--seeds", "4294967295"];
+    let search = ["tune", &file, "--seeds", "4294967295"];
+    let endless = ["tune", &file, "--budget-runs", "18446744073709551615"];
+    let wide = FILE
+        .replace("rate = 20", "rate = 20, clients = 100000000")
+        .replace("fleet = \"one\"", "fleet = \"client\"");
+    let wide = folder.file("wide.toml", wide);
+    let wide = ["simulate", &wide];
+    for (args, told) in [
+        (&many[..], "runs are too many"),
+        (&search, "fewer --seeds"),
+        (&endless, "the most is 1000000"),
+        (&wide, "the most of one run"),
+    ] {
+        let output = seawall_in(&folder.0, args);
+        let said = text(output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
+        assert!(
+            said.contains(told) && !said.contains("panicked"),
+            "{args:?}: {said}"
+        );
+    }
+}
+
+#[test]
 fn a_preset_has_its_published_figures_beside_ours() {
     // Could break by a preset that runs and finds nothing.
     let output = seawall_in(
@@ -132,7 +233,7 @@ fn ctrl_c_ends_a_run_of_hours_at_once() {
     // Could break by a runtime that waits for its threads.
     use std::process::{Command, Stdio};
     let folder = Folder::new("simulate-interrupt");
-    let file = folder.file("long.toml", FILE.replace("20s", "10000h"));
+    let file = folder.file("long.toml", FILE.replace("20s", "1000h"));
     let child = Command::new(env!("CARGO_BIN_EXE_seawall"))
         .args(["simulate", &file, "--verbose"])
         .stderr(Stdio::piped())
