@@ -26,6 +26,16 @@ pub struct Model {
     pub warmup: Duration,
 }
 
+impl Model {
+    /// The servers that attempts go to while all is well: the others of a route are for when its first is not.
+    pub fn serving(&self) -> &[Server] {
+        match self.spread {
+            Spread::Route => &self.servers[..self.servers.len().min(1)],
+            Spread::ShardsOneGate | Spread::ShardsOwnGates => &self.servers,
+        }
+    }
+}
+
 /// How a policy is worn: by whom, and who shares its gates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contender {

@@ -1,6 +1,6 @@
 //! Whether an overload keeps itself alive, and what outages leave behind.
 
-use super::forms::{coupled_answer_s, drain_s, mean_waits, seconds};
+use super::forms::{coupled_answer_s, drain_s, mean_waits, seconds, until_open};
 use super::world::{Bears, Comes, Reckoned, failing};
 use super::{Code, Finding, Stability, percent, shown};
 use crate::sim::luck::nanos;
@@ -75,7 +75,7 @@ fn openly(
         shown(bears * per_s / most)
     );
     findings.push(Finding::new(Code::NoHeadroom, text, numbers));
-    if let Some(held) = held(reckoned, bears, at_once) {
+    if let Some(held) = held(reckoned, bears, at_once, most) {
         findings.push(held);
         findings.extend(drains(reckoned, per_s, per_s, bears));
         return Stability::Stable;
@@ -96,15 +96,15 @@ fn closed(reckoned: &Reckoned<'_>, callers: f64, think_s: f64, findings: &mut Ve
     let Some(bears) = bears(reckoned, findings) else {
         return without_capacity(reckoned);
     };
-    if let Some(held) = held(reckoned, bears, Some(callers)) {
-        findings.push(held);
-        return Stability::Stable;
-    }
     let call = &reckoned.nearest().policy.call;
     let each = reckoned.attempts_in_overload(1.0);
     let waits: f64 = mean_waits(call.backoff(), call.retries()).iter().sum();
     let cycle_s = think_s + reckoned.nearest().attempts_each() * reckoned.patience_s + waits;
     let most = callers * each / cycle_s;
+    if let Some(held) = held(reckoned, bears, Some(callers), most) {
+        findings.push(held);
+        return Stability::Stable;
+    }
     let numbers = [
         ("callers", callers),
         ("attempts_per_s", most),
@@ -151,8 +151,8 @@ const fn without_capacity(reckoned: &Reckoned<'_>) -> Stability {
     }
 }
 
-/// What ends an overload that would keep itself alive.
-fn held(reckoned: &Reckoned<'_>, bears: f64, at_once: Option<f64>) -> Option<Finding> {
+/// What ends an overload that would keep itself alive, in which so many attempts a second come to nothing.
+fn held(reckoned: &Reckoned<'_>, bears: f64, at_once: Option<f64>, attempts_per_s: f64) -> Option<Finding> {
     let patience_s = reckoned.patience_s;
     let servers = reckoned.servers();
     if let Some(at_once) = at_once {
@@ -193,24 +193,43 @@ fn held(reckoned: &Reckoned<'_>, bears: f64, at_once: Option<f64>) -> Option<Fin
         return Some(Finding::new(Code::HeldByQueue, text, numbers));
     }
     let newest_first =
-        |server: &&Server| server.order == Order::Lifo && matches!(server.capacity, Capacity::Workers(_));
+        |server: &Server| server.order == Order::Lifo && matches!(server.capacity, Capacity::Workers(_));
     if servers.iter().all(newest_first) {
         let text = "the servers take who came last first, so that they always work for somebody who waits"
             .to_owned();
         return Some(Finding::new(Code::HeldByNewestFirst, text, []));
     }
-    let breaker = reckoned.nearest().policy.gate.breaker()?;
-    (breaker.mode() == Mode::Auto).then(|| {
-        let open_s = seconds(breaker.open_for());
-        let text = format!(
-            "when attempts fail one after the other, the breaker opens for {} s, longer where that is not enough; in that \
-             time the servers work off {} attempts that nobody waits for",
-            shown(open_s),
-            shown(bears * open_s)
-        );
-        let numbers = [("open_s", open_s), ("worked_off", bears * open_s)];
-        Finding::new(Code::HeldByBreaker, text, numbers)
-    })
+    held_by_breaker(reckoned, bears, attempts_per_s)
+}
+
+/// A breaker that opens stays open until its probe is answered, and that is when the queue is short again. One that counts
+/// too little, since its process makes few of the attempts or its numbers ask for many, does not open.
+fn held_by_breaker(reckoned: &Reckoned<'_>, bears: f64, attempts_per_s: f64) -> Option<Finding> {
+    let caller = reckoned.nearest();
+    let breaker = caller
+        .policy
+        .gate
+        .breaker()
+        .filter(|breaker| breaker.mode() == Mode::Auto)?;
+    let each_per_s = attempts_per_s / f64::from(caller.processes);
+    let closed_s = until_open(&breaker, 1.0, each_per_s)? / each_per_s;
+    if closed_s > seconds(reckoned.model.horizon) {
+        return None;
+    }
+    let open_s = seconds(breaker.open_for());
+    let text = format!(
+        "when attempts fail one after the other, the breaker opens after {} s for {} s, longer where that is not enough; in \
+         that time the servers work off {} attempts that nobody waits for",
+        shown(closed_s),
+        shown(open_s),
+        shown(bears * open_s)
+    );
+    let numbers = [
+        ("closed_s", closed_s),
+        ("open_s", open_s),
+        ("worked_off", bears * open_s),
+    ];
+    Some(Finding::new(Code::HeldByBreaker, text, numbers))
 }
 
 /// How long the last in a full queue waits; without end where there is no end to it.
@@ -256,7 +275,7 @@ fn squeezes(reckoned: &Reckoned<'_>) -> Vec<Squeeze> {
             left,
         })
     };
-    let worked_off = |server: &&&Server| matches!(server.capacity, Capacity::Workers(_));
+    let worked_off = |server: &&Server| matches!(server.capacity, Capacity::Workers(_));
     let outages = servers
         .iter()
         .filter(worked_off)
@@ -310,7 +329,7 @@ fn triggers<'a>(reckoned: &'a Reckoned<'_>, per_s: f64, bears: f64) -> impl Iter
 
 /// Outages that are drawn are other ones with each seed.
 fn by_chance(reckoned: &Reckoned<'_>) -> Option<Finding> {
-    let mut servers = reckoned.servers().into_iter();
+    let mut servers = reckoned.servers().iter();
     servers.any(|server| server.renewal.is_some()).then(|| {
         let text =
             "outages come by chance here, so that whether one of them begins such an overload is not known";
@@ -427,7 +446,7 @@ fn over_limit(reckoned: &Reckoned<'_>) -> Option<Finding> {
 /// λ·h against W: who waits between two attempts holds a connection meanwhile.
 fn pool(reckoned: &Reckoned<'_>, per_s: f64, connections: f64) -> Finding {
     let caller = reckoned.nearest();
-    let server = reckoned.servers().first().copied();
+    let server = reckoned.servers().first();
     let service_s = server.map_or(0.0, |server| nanos(server.service.mean()) / 1e9);
     let answer_s = service_s + 2.0 * nanos(reckoned.model.hop.mean()) / 1e9;
     let (first, again) = failing(server);

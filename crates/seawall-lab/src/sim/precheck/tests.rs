@@ -393,6 +393,12 @@ fn what_is_called_stable_recovers_and_what_is_called_metastable_does_not() {
         server.order = crate::sim::model::Order::Lifo;
         server
     };
+    let deaf_breaker = naive(3, secs(1)).edit_breaker(|breaker| {
+        breaker
+            .consecutive(1_000_000)
+            .failure_per_mille(1_000)
+            .min_calls(1_000_000)
+    });
     let small = || stalling(15, ms(100), secs(5));
     let retries = at_once(naive(3, secs(1)));
     for (name, server, policy) in [
@@ -400,6 +406,7 @@ fn what_is_called_stable_recovers_and_what_is_called_metastable_does_not() {
         ("no retries", small(), at_once(naive(0, secs(1)))),
         ("a tenth", small(), at_once(tenth(naive(3, secs(1))))),
         ("a breaker", small(), at_once(with_breaker)),
+        ("a breaker that never opens", small(), at_once(deaf_breaker)),
         ("a short queue", short_queue(small()), retries),
         ("the newest first", newest_first(small()), retries),
         (

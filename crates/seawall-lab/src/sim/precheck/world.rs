@@ -3,7 +3,7 @@
 use super::forms::{coupled_bears, seconds};
 use crate::plan::Limit;
 use crate::sim::luck::nanos;
-use crate::sim::model::{Capacity, Contender, Failures, Load, Model, Server, Spread};
+use crate::sim::model::{Capacity, Contender, Failures, Load, Model, Server};
 use seawall_core::load::{Bound, attempts_max, hung_attempts};
 use seawall_core::policy::Policy;
 use seawall_core::time::Instant;
@@ -79,13 +79,7 @@ impl<'m> Reckoned<'m> {
         });
         let callers: Vec<Caller<'m>> = [clients].into_iter().chain(layers).collect();
         let patience_s = callers.last().map_or(0.0, Caller::patience_s);
-        let shards = match model.spread {
-            // The others are for when the first is not well.
-            Spread::Route => 1.0,
-            Spread::ShardsOneGate | Spread::ShardsOwnGates => {
-                crate::sim::summary::float(model.servers.len() as u64)
-            }
-        };
+        let shards = crate::sim::summary::float(model.serving().len() as u64);
         Self {
             model,
             comes: comes(&model.load),
@@ -111,7 +105,7 @@ impl<'m> Reckoned<'m> {
     /// The same of calls whose attempts fail by chance alone.
     pub(super) fn attempts_usual(&self, calls_per_s: f64) -> f64 {
         let caller = self.nearest();
-        let (first, again) = failing(self.servers().first().copied());
+        let (first, again) = failing(self.servers().first());
         let mut extras = 0.0;
         let mut next = first;
         for _ in 0..caller.policy.call.retries() {
@@ -122,11 +116,8 @@ impl<'m> Reckoned<'m> {
     }
 
     /// The servers that attempts go to while all is well.
-    pub(super) fn servers(&self) -> Vec<&'m Server> {
-        match self.model.spread {
-            Spread::Route => self.model.servers.iter().take(1).collect(),
-            Spread::ShardsOneGate | Spread::ShardsOwnGates => self.model.servers.iter().collect(),
-        }
+    pub(super) fn servers(&self) -> &'m [Server] {
+        self.model.serving()
     }
 
     /// The least that a server's own limit lets in a second, of all of them together.
@@ -223,11 +214,7 @@ fn comes(load: &Load) -> Comes {
 
 fn bears(model: &Model, patience_s: f64, shards: f64) -> Bears {
     let on_the_way = 2.0 * nanos(model.hop.mean()) / 1e9;
-    let servers = match model.spread {
-        Spread::Route => &model.servers[..model.servers.len().min(1)],
-        Spread::ShardsOneGate | Spread::ShardsOwnGates => &model.servers[..],
-    };
-    let each = servers.iter().map(|server| {
+    let each = model.serving().iter().map(|server| {
         let service_s = nanos(server.service.mean()) / 1e9;
         match server.capacity {
             Capacity::Unbounded => Bears::Anything,

@@ -244,16 +244,22 @@ pub(super) fn breakers(model: &Model, contender: &Contender) -> u64 {
     own + layers.sum::<u64>()
 }
 
-/// What a server bears, in attempts a second, where that is a number: what its workers can do, as long as all is well.
+/// What the servers bear, in attempts a second, where that is a number: what their workers can do, as long as all is well.
 pub(super) fn capacity(model: &Model) -> Option<f64> {
-    let rates = model.servers.iter().map(|server| match server.capacity {
+    let serving = model.serving();
+    let rates = serving.iter().map(|server| match server.capacity {
         Capacity::Workers(workers) => {
             let mean = crate::sim::luck::nanos(server.service.mean()) / 1e9;
             (mean > 0.0).then(|| f64::from(workers) / mean)
         }
         Capacity::Unbounded | Capacity::Coupled { .. } | Capacity::OptimisticLock => None,
     });
-    rates.sum::<Option<f64>>().filter(|sum| *sum > 0.0)
+    // Each gets an even share, so that the weakest decides.
+    let each = rates
+        .collect::<Option<Vec<f64>>>()?
+        .into_iter()
+        .reduce(f64::min)?;
+    Some(each * float(serving.len() as u64))
 }
 
 /// Seconds since the beginning.
