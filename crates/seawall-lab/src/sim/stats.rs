@@ -25,7 +25,7 @@ use serde::Serialize;
 pub const CONFIDENCE: f64 = 0.95;
 /// The 97.5th percentile of the standard normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
-/// How often a bootstrap draws the runs anew: the two ends are then the 25th least and the 25th greatest.
+/// How often a bootstrap draws the runs anew: the two ends are then the 26th least and the 26th greatest.
 const RESAMPLES: usize = 1_000;
 /// What a bootstrap's luck is seeded with: it belongs to the figures and not to a run.
 const BOOTSTRAP_SEED: u64 = 0;
@@ -107,14 +107,19 @@ fn wilson_at(of: f64, all: f64, z: f64) -> Option<Interval> {
     })
 }
 
-/// A share of calls, by runs; `None` where there were no calls. Of one run it is as if each call had a luck of its own.
+/// A share of calls, by runs; `None` where there were no calls. Where it is all or none of every run, nothing tells how
+/// much a run's calls share its luck, and each run is one witness. Of one run it is as if each call had a luck of its own.
 pub fn share(runs: &[Part]) -> Option<Interval> {
     let (of, all) = sums(runs);
     let share = of / all;
     let plain = share * (1.0 - share) / all;
-    let Some(error) = standard_error(runs).filter(|_| plain > 0.0) else {
+    let Some(error) = standard_error(runs) else {
         return wilson(of, all);
     };
+    if plain <= 0.0 {
+        let witnesses = float(runs.iter().filter(|run| run.all > 0.0).count() as u64);
+        return wilson(share * witnesses, witnesses);
+    }
     // As many independent calls as tell as much as these; never more than there are.
     let worth = (all * plain / (error * error)).min(all);
     let t = student_t(runs.len() as u64 - 1);
@@ -148,6 +153,29 @@ pub fn difference(ours: &[f64], theirs: &[f64]) -> Option<Interval> {
     mean(&pairs)
 }
 
+/// By how much one policy's quotient of sums is above another's, where both met the same seeds in the same order; the
+/// difference itself is in the middle. `None` of fewer than two, or of nothing.
+pub fn difference_of_quotients(ours: &[Part], theirs: &[Part]) -> Option<Interval> {
+    let (our_sum, their_sum) = (sums(ours), sums(theirs));
+    if ours.len() < 2 || our_sum.1 <= 0.0 || their_sum.1 <= 0.0 {
+        return None;
+    }
+    let count = float(ours.len() as u64);
+    // By how much a run moves its quotient.
+    let moves = |run: &Part, (of, all): (f64, f64)| (run.of - of / all * run.all) / all;
+    let pairs = ours.iter().zip(theirs);
+    let squares: f64 = pairs
+        .map(|(ours, theirs)| {
+            let moves = moves(ours, our_sum) - moves(theirs, their_sum);
+            moves * moves
+        })
+        .sum();
+    let error = libm::sqrt(squares * count / (count - 1.0));
+    let t = student_t(ours.len() as u64 - 1);
+    let middle = our_sum.0 / our_sum.1 - their_sum.0 / their_sum.1;
+    Some(Interval::around(middle, t * error))
+}
+
 /// The median of times of which some never were, which are infinite; `None` of fewer than six, which bound no median.
 pub fn median(mut values: Vec<f64>) -> Option<Interval> {
     values.sort_by(f64::total_cmp);
@@ -173,7 +201,7 @@ fn median_rank(count: u64) -> Option<usize> {
     }
 }
 
-/// Percentiles, each in thousandths, of what the runs measured together; empty of fewer than two runs, or of nothing.
+/// Percentiles, each in thousandths, of what the runs measured together; `None` of fewer than two runs, or of nothing.
 pub fn percentiles<const N: usize>(runs: &[&Histogram], per_mille: [u32; N]) -> Option<[Interval; N]> {
     let pool = Pool::of(runs);
     if runs.len() < 2 || pool.edges.is_empty() {

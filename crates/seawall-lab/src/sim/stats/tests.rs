@@ -118,6 +118,34 @@ fn calls_that_share_a_runs_luck_are_no_witnesses_each() {
         "and near it where runs agree",
     );
     assert_eq!(share(&[Part { of: 0.0, all: 0.0 }; 3]), None);
+    // Nothing tells how much the calls of a run share where none of any run fails.
+    let all = [Part {
+        of: 20_000.0,
+        all: 20_000.0,
+    }; 20];
+    assert_eq!(share(&all), wilson(20.0, 20.0), "twenty witnesses");
+    assert_eq!(
+        share(&all[..1]),
+        wilson(20_000.0, 20_000.0),
+        "one run has but its calls"
+    );
+}
+
+#[test]
+fn a_difference_is_of_the_figures_that_stand_beside_it() {
+    // Could break by a mean of each run's quotient, which takes a run of ten calls for one of a thousand.
+    let run = |of: f64, all: f64| Part { of, all };
+    let ours = [run(9.0, 10.0), run(500.0, 1_000.0), run(55.0, 100.0)];
+    let theirs = [run(1.0, 10.0), run(510.0, 1_000.0), run(50.0, 100.0)];
+    let found = difference_of_quotients(&ours, &theirs).expect("three runs");
+    near(
+        f64::midpoint(found.low, found.high),
+        564.0 / 1_110.0 - 561.0 / 1_110.0,
+        1e-12,
+        "of sums",
+    );
+    assert_eq!(difference_of_quotients(&ours[..1], &theirs[..1]), None);
+    assert_eq!(difference_of_quotients(&ours, &[run(0.0, 0.0); 3]), None);
 }
 
 /// How many of a thousand studies hold the truth in their interval.
@@ -134,7 +162,7 @@ fn holds(mut study: impl FnMut(&mut super::super::luck::Draws) -> Option<Interva
 #[test]
 fn intervals_hold_the_truth_as_often_as_they_say() {
     // Could break by any factor in any of them. A thousand studies whose truth is known; 95 of 100 ± 3 deviations of
-    // the count, and the bootstrap, which is known to be a little thin at twenty runs, from 90 of 100 on.
+    // the count.
     let unit = |draws: &mut super::super::luck::Draws| draws.unit();
     let means = holds(
         |draws| mean(&(0..20).map(|_| unit(draws)).collect::<Vec<_>>()),
@@ -160,6 +188,43 @@ fn intervals_hold_the_truth_as_often_as_they_say() {
         0.5,
     );
     assert!((925..=975).contains(&shares), "shares: {shares}");
+    // Runs of many lengths, longer ones with less of it: 0.5 · 100 of 150 on the mean.
+    let quotients = holds(
+        |draws| {
+            let run = |draws: &mut super::super::luck::Draws| {
+                let all = 100.0 + 100.0 * unit(draws);
+                Part {
+                    of: 100.0 * unit(draws),
+                    all,
+                }
+            };
+            quotient(&(0..20).map(|_| run(draws)).collect::<Vec<_>>())
+        },
+        50.0 / 150.0,
+    );
+    assert!((929..=971).contains(&quotients), "quotients: {quotients}");
+}
+
+#[test]
+fn a_bootstrap_holds_the_truth_as_often_as_it_says() {
+    // Could break by a resampling of calls, or by a cut at other ends; it is known to be a little thin at twenty runs. Each
+    // run's calls all take one time, uniform up to a second, so that half of them together take less than half a second.
+    let holds: u32 = (0..200)
+        .map(|nth| {
+            let mut draws = Luck::new(5).of(Purpose::Service, nth, 0);
+            let runs: Vec<Histogram> = (0..20)
+                .map(|_| {
+                    let mut histogram = Histogram::default();
+                    histogram.add(Duration::from_nanos(1 + u64::from(draws.below(1_000_000_000))));
+                    histogram
+                })
+                .collect();
+            let runs: Vec<&Histogram> = runs.iter().collect();
+            let [p50] = percentiles(&runs, [500]).expect("twenty runs");
+            u32::from(p50.low <= 500.0 && 500.0 <= p50.high)
+        })
+        .sum();
+    assert!((176..=199).contains(&holds), "of two hundred studies: {holds}");
 }
 
 #[test]

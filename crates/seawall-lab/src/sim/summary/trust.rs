@@ -1,6 +1,6 @@
 //! How far each figure of a summary can be trusted: which interval belongs to which.
 
-use super::{float, peak, share};
+use super::{float, peak};
 use crate::sim::luck::nanos;
 use crate::sim::stats::{self, Interval, Part};
 use crate::sim::tally::{Histogram, Tally};
@@ -17,7 +17,7 @@ pub type Intervals = BTreeMap<&'static str, Interval>;
 pub struct Beside {
     /// The first policy.
     pub than: String,
-    /// By how much each of these figures is above its own, the mean over seeds and its interval, by the figure's name.
+    /// By how much each of these figures is above its own, and the interval of that by pairs of seeds, by the figure's name.
     #[serde(flatten)]
     pub differences: BTreeMap<&'static str, Difference>,
 }
@@ -25,7 +25,7 @@ pub struct Beside {
 /// By how much a figure is above another's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Difference {
-    /// The mean over seeds.
+    /// The difference of the two figures.
     pub mean: f64,
     /// Where the true one is.
     pub ci: Interval,
@@ -85,25 +85,24 @@ pub(super) fn intervals(
         .collect()
 }
 
-/// `ours` beside those of the first policy, which is called `than`; `None` of fewer than two seeds.
+/// `ours` beside those of the first policy, which is called `than`; `None` of fewer than two seeds, or
+/// where one of the two was never called.
 pub(in crate::sim) fn beside(ours: &[Tally], than: &str, first: &[Tally]) -> Option<Beside> {
-    type Figure = fn(&Tally) -> f64;
+    type Figure = fn(&Tally) -> Part;
     let figures: [(&'static str, Figure); 3] = [
-        ("success_rate", |tally| share(tally.succeeded, tally.calls)),
-        ("amplification", |tally| share(tally.arrivals, tally.calls)),
-        ("mean_ms", |tally| {
-            let Part { of, all } = mean_of(&tally.latency);
-            if all > 0.0 { of / all } else { 0.0 }
-        }),
+        ("success_rate", answered),
+        ("amplification", load),
+        ("mean_ms", |tally| mean_of(&tally.latency)),
     ];
     let mut differences = BTreeMap::new();
     for (name, figure) in figures {
         let of = |tallies: &[Tally]| tallies.iter().map(figure).collect::<Vec<_>>();
-        let ci = stats::difference(&of(ours), &of(first))?;
-        let mean = f64::midpoint(ci.low, ci.high);
-        differences.insert(name, Difference { mean, ci });
+        if let Some(ci) = stats::difference_of_quotients(&of(ours), &of(first)) {
+            let mean = f64::midpoint(ci.low, ci.high);
+            differences.insert(name, Difference { mean, ci });
+        }
     }
-    Some(Beside {
+    (!differences.is_empty()).then(|| Beside {
         than: than.to_owned(),
         differences,
     })
