@@ -109,7 +109,8 @@ impl Summary {
     }
 }
 
-/// Whether less than half of what was due in the last 20 s before the horizon was answered in that time.
+/// Whether less than half of what was due in the last 20 s before the horizon was answered in that time; where nothing was
+/// due, since those who call wait for answers, whether none came.
 pub fn has_collapsed(tally: &Tally, horizon: Instant) -> bool {
     let end = bin_of(horizon);
     // Bins end with the last thing that happened: what is not there is nothing, and no part of an earlier time.
@@ -117,7 +118,11 @@ pub fn has_collapsed(tally: &Tally, horizon: Instant) -> bool {
     let last = &tally.bins[there(end.saturating_sub(COLLAPSE_BINS))..there(end)];
     let due: u64 = last.iter().map(|bin| u64::from(bin.due)).sum();
     let answered: u64 = last.iter().map(|bin| u64::from(bin.answered)).sum();
-    2 * answered < due
+    if due > 0 {
+        return 2 * answered < due;
+    }
+    let waiting = |bin: &Bin| i64::from(bin.due) - i64::from(bin.answered) - i64::from(bin.failed);
+    answered == 0 && tally.bins[..there(end)].iter().map(waiting).sum::<i64>() > 0
 }
 
 /// Seconds from the end of an outage to the first 5 s of which 97 % of what was due was answered; `None`: not before
@@ -161,7 +166,8 @@ pub(super) fn peak(tally: &Tally, warmup: Duration, bins: usize) -> f64 {
     float(most.unwrap_or(0))
 }
 
-/// The middle of these, of which some never were: `None` where more than half never were, and of nothing.
+/// The middle of these, of which some never were, and of two in the middle the longer: `None` where half or more never
+/// were, and of nothing.
 fn median_with_never(mut values: Vec<Option<f64>>) -> Option<f64> {
     values.sort_by(|a, b| match (a, b) {
         (Some(a), Some(b)) => a.total_cmp(b),
@@ -169,7 +175,7 @@ fn median_with_never(mut values: Vec<Option<f64>>) -> Option<f64> {
         (None, Some(_)) => std::cmp::Ordering::Greater,
         (None, None) => std::cmp::Ordering::Equal,
     });
-    values.get(values.len().checked_sub(1)? / 2).copied().flatten()
+    values.get(values.len() / 2).copied().flatten()
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> f64 {

@@ -37,16 +37,31 @@ fn the_last_twenty_seconds_are_those_before_the_horizon() {
     // Could break by a run whose last call ended early: its last twenty seconds were counted from there, but not of a
     // policy with a breaker, whose gates are looked at up to the horizon.
     let early = (0..100).map(|_| (1, 0, 1));
-    let (short, long) = (
+    let (mut short, mut long) = (
         run(early.clone()),
         run(early.chain((100..600).map(|_| (0, 0, 0)))),
     );
+    for tally in [&mut short, &mut long] {
+        tally.bins[..100].iter_mut().for_each(|bin| bin.failed = 1);
+    }
     assert_eq!(
         (has_collapsed(&short, at(60)), has_collapsed(&long, at(60))),
         (false, false)
     );
     assert!(has_collapsed(&short, at(20)) && has_collapsed(&long, at(20)));
     assert!(has_collapsed(&short, at(10)) && !has_collapsed(&run([]), at(10)));
+}
+
+#[test]
+fn where_everybody_waits_and_nobody_is_answered_it_has_collapsed() {
+    // Could break by a closed load, whose callers call no more while they wait: of nothing due nothing was lost.
+    let mut stuck = run((0..600).map(|bin| if bin < 300 { (2, 1, 2) } else { (0, 0, 2) }));
+    assert!(has_collapsed(&stuck, at(60)));
+    stuck.bins[590].answered = 1;
+    assert!(!has_collapsed(&stuck, at(60)), "one of them was answered");
+    stuck.bins[590].answered = 0;
+    stuck.bins[300].failed = 300;
+    assert!(!has_collapsed(&stuck, at(60)), "nobody waits");
 }
 
 #[test]
