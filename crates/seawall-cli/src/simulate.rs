@@ -11,7 +11,7 @@ use crate::common::Common;
 use crate::failure::{Failure, INTERRUPTED};
 use crate::files;
 use crate::interrupts::Interrupts;
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use seawall::clock::{Clock as _, TokioClock};
 use seawall_core::time::{Duration, Instant};
 use seawall_lab::run::Halt;
@@ -58,7 +58,7 @@ pub(crate) struct Args {
     )]
     file: Option<PathBuf>,
     /// A published experiment in place of a file.
-    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(preset::ALL.iter().map(|preset| preset.name)))]
+    #[arg(long, value_name = "NAME", value_parser = presets())]
     preset: Option<String>,
     /// Write a page with all figures and pictures, too.
     #[arg(long, value_name = "FILE")]
@@ -72,6 +72,14 @@ pub(crate) struct Args {
     /// How many runs side by side [default: one for each core].
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
+}
+
+/// Every preset, with what it shows and whose it is.
+fn presets() -> PossibleValuesParser {
+    let all = preset::ALL.iter();
+    PossibleValuesParser::new(all.map(|preset| {
+        PossibleValue::new(preset.name).help(format!("{}; of: {}", preset.about, preset.source))
+    }))
 }
 
 /// What is to be run, and what becomes a report.

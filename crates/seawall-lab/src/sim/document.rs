@@ -188,14 +188,12 @@ impl Document {
                 holds: judged.holds,
             })
             .collect();
-        let about = self
-            .preset
-            .as_deref()
-            .and_then(preset::named)
-            .map_or("", |preset| preset.about);
+        let about = self.published().map_or_else(String::new, |preset| {
+            format!("{}. Claims are of: {}.", capital(preset.about), preset.source)
+        });
         show(&Report {
             title: &self.name,
-            about,
+            about: &about,
             parts: &parts,
             claims: &self.claims,
             asserts: &asserts,
@@ -206,10 +204,21 @@ impl Document {
         })
     }
 
+    /// The preset that this is of.
+    fn published(&self) -> Option<&'static Preset> {
+        self.preset.as_deref().and_then(preset::named)
+    }
+
     /// For people, as lines that each end.
     pub fn text(&self, wants: Wants, colour: Colour) -> String {
         text::write(self, wants, colour)
     }
+}
+
+fn capital(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).collect()
 }
 
 /// Every switch of a study.

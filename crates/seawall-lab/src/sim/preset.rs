@@ -29,6 +29,8 @@ pub struct Preset {
     pub name: &'static str,
     /// What it shows, in a sentence.
     pub about: &'static str,
+    /// Who published what, or what else its claims are of.
+    pub source: &'static str,
     /// How many seeds its figures need to be within their tolerances.
     pub seeds: u32,
     /// Its studies. Each is run whole, all its contenders over all its seeds.

@@ -63,6 +63,12 @@ pub(super) fn write(document: &Document, wants: Wants, colour: Colour) -> String
     let s = if document.seeds == 1 { "" } else { "s" };
     let (name, seeds, seed) = (line(&document.name), document.seeds, document.seed);
     let mut text = format!("{name}: {seeds} seed{s} from {seed}\n");
+    if let Some(preset) = document.published() {
+        text.push_str(&format!(
+            "  {}\n  claims are of: {}\n",
+            preset.about, preset.source
+        ));
+    }
     if document.scenario.len() <= PARTS_SHOWN_MAX {
         for part in &document.scenario {
             if document.scenario.len() > 1 {
@@ -83,6 +89,12 @@ pub(super) fn write(document: &Document, wants: Wants, colour: Colour) -> String
     }
     if !document.claims.is_empty() {
         text.push_str("\nclaims\n");
+        if let Some(preset) = document.published().filter(|preset| seeds < preset.seeds) {
+            text.push_str(&format!(
+                "  with fewer than {} seeds a figure may miss by chance\n",
+                preset.seeds
+            ));
+        }
         let claims = document.claims.iter();
         text.extend(claims.map(|claim| one_claim(claim, colour)));
     }
@@ -348,13 +360,15 @@ pub(super) fn measured(document: &Document, judged: &Judged) -> String {
         .policies
         .iter()
         .find(|of| of.summary.name == judged.policy);
-    let is_recovery = judged.assert.starts_with("recovery");
+    let figure = judged.assert.split([' ', '<', '>']).next();
+    let is_recovery = figure == Some("recovery");
     let measured = match judged.measured {
+        Some(share) if matches!(figure, Some("success_rate" | "p_collapse")) => percent(share),
         Some(measured) => digits(measured, 4),
         None if is_recovery && of.is_some_and(|of| has_outages(document, of)) => "never".to_owned(),
         None => "nothing to measure".to_owned(),
     };
-    let unit = match judged.assert.split([' ', '<', '>']).next() {
+    let unit = match figure {
         Some("mean" | "mean_retried" | "p50" | "p95" | "p99") if judged.measured.is_some() => " ms",
         Some("recovery") if judged.measured.is_some() => " s",
         Some(_) | None => "",

@@ -25,6 +25,7 @@ use serde_json::{Value, json};
 pub(super) const PRESET: Preset = Preset {
     name: "aws-contention",
     about: "clients that write one row optimistically, with each kind of backoff and jitter",
+    source: "M. Brooker, \"Exponential Backoff And Jitter\" (AWS Architecture Blog, 2015), and its simulator",
     seeds: 200,
     parts,
     findings,

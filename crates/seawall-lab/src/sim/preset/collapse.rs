@@ -23,6 +23,7 @@ use serde_json::{Value, json};
 pub(super) const PRESET: Published = Published {
     name: "collapse",
     about: "a server that slows down with its load: the share of runs that a burst brings down for good",
+    source: "M. Brooker, \"What is Backoff For?\" (2022), and its simulator; an independent simulation of the same model",
     seeds: 800,
     parts,
     findings,

@@ -24,6 +24,7 @@ use serde_json::{Value, json};
 pub(super) const PRESET: Published = Published {
     name: "google-budget",
     about: "a server that rejects calls, and clients that retry with and without a budget of 10 %",
+    source: "Site Reliability Engineering (2016), chapter 21; M. Brooker, \"Fixing retries with token buckets and circuit breakers\" (2022)",
     seeds: 10,
     parts,
     findings,

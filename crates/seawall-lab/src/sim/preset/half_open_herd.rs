@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 pub(super) const PRESET: Published = Published {
     name: "half-open-herd",
     about: "a breaker that tries again: how many it lets in at once, with three probes, with a hundred, with a ramp",
+    source: "M. Nygard, Release It!, \"Circuit Breaker\"; rules H4 and H5",
     seeds: 10,
     parts,
     findings,

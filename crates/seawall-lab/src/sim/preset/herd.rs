@@ -24,6 +24,7 @@ use serde_json::{Value, json};
 pub(super) const PRESET: Published = Published {
     name: "herd",
     about: "5000 clients whose calls fail at one moment, and the peaks in which they come back",
+    source: "AWS's kinds of jitter, in closed form and in an independent simulation",
     // The reference's own luck is a part of the tolerance; ours had better be a small one.
     seeds: 40,
     parts,

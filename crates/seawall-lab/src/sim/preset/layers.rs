@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 pub(super) const PRESET: Preset = Preset {
     name: "layers",
     about: "callers that call callers, each of which retries, over a server that fails",
+    source: "Amazon Builders' Library, \"Timeouts, retries, and backoff with jitter\"; Site Reliability Engineering (2016), chapter 22",
     seeds: 20,
     parts,
     findings,

@@ -24,6 +24,7 @@ use serde_json::{Value, json};
 pub(super) const PRESET: Preset = Preset {
     name: "metastable",
     about: "a database that an outage of 10 s overloads for good, where every call is tried twice",
+    source: "N. Bronson, A. Aghayev, A. Charapko, T. Zhu, \"Metastable Failures in Distributed Systems\" (HotOS 2021)",
     seeds: 10,
     parts,
     findings,

@@ -23,6 +23,7 @@ use serde_json::{Value, json};
 pub(super) const PRESET: Published = Published {
     name: "real-outage",
     about: "three providers that were down as three services really were, called as a model really was",
+    source: "events of NoPlagiarism/services-personal-upptime (2024); AzureLLMInferenceTrace of Azure/AzurePublicDataset (2023)",
     seeds: 5,
     parts,
     findings,

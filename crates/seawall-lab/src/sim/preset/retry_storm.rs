@@ -29,6 +29,7 @@ use serde_json::{Value, json};
 pub(super) const PRESET: Published = Published {
     name: "retry-storm",
     about: "1000 calls a second, a server that stalls for five seconds, and who recovers",
+    source: "the usual sum, 1000 calls a second and three retries are 4000; an independent simulation of the same model",
     seeds: 3,
     parts,
     findings,

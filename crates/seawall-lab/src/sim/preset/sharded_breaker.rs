@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 pub(super) const PRESET: Published = Published {
     name: "sharded-breaker",
     about: "one of K shards is down: a breaker before all of them, and one before each",
+    source: "M. Brooker, \"Will circuit breakers solve my problems?\" (2022); an independent simulation of what it describes",
     seeds: 25,
     parts,
     findings,

@@ -28,6 +28,7 @@ use serde_json::{Value, json};
 pub(super) const PRESET: Published = Published {
     name: "three-strategies",
     about: "no retries, a fixed wait, exponential waits with jitter and seawall's default, in four worlds that fail differently",
+    source: "an often-quoted comparison of 10.0, 2.3 and 0.4 % lost, at 142, 1847 and 523 ms",
     seeds: 100,
     parts,
     findings,

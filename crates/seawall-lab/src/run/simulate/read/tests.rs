@@ -1,5 +1,6 @@
 use super::*;
 use crate::sim::model::*;
+use crate::sim::preset;
 use expect_test::expect;
 use seawall_core::policy::Jitter;
 use seawall_core::time::Instant;
@@ -592,9 +593,33 @@ fn the_reference_has_a_row_for_every_key_and_its_files_are_read() {
         .collect();
     assert_eq!(blocks.len(), 1);
     blocks.into_iter().for_each(|block| drop(parse(block)));
-    for name in ["stall", "budget", "limited"] {
+    for name in [
+        "stall", "budget", "limited", "burst", "headroom", "shards", "backoff",
+    ] {
         let path = format!("examples/simulations/{name}.toml");
         assert!(!parse(&of_repository(&path)).asserts.is_empty(), "{path}");
+    }
+    let weather = parse(&of_repository("examples/simulations/weather.toml"));
+    assert!(weather.study.model.servers[0].renewal.is_some());
+}
+
+#[test]
+fn every_published_experiment_has_its_section_with_its_source_and_its_seeds() {
+    // Could break by an experiment that nobody finds, or a page that names another source than the program does.
+    let page = of_repository("docs/reference/presets.md");
+    let headings: Vec<&str> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("## `")?.strip_suffix('`'))
+        .collect();
+    let names: Vec<&str> = preset::ALL.iter().map(|preset| preset.name).collect();
+    assert_eq!(headings, names);
+    for preset in preset::ALL {
+        let name = preset.name;
+        let row = format!("| [`{name}`](#{name}) | {} | ", preset.seeds);
+        assert!(page.contains(&row), "{row}");
+        let (_, section) = page.split_once(&format!("\n## `{name}`\n\n")).expect(name);
+        let said = section.lines().next().unwrap_or_default().to_lowercase();
+        assert_eq!(said, format!("{}.", preset.source.to_lowercase()));
     }
 }
 
