@@ -66,6 +66,15 @@ pub(crate) fn write_whole(option: &str, path: &Path, text: &str) -> Result<(), F
     written(path, text).map_err(|error| unwritten(option, path, &error))
 }
 
+/// Writes files, each with its name, into a folder that is made where it is missing.
+pub(crate) fn write_all(option: &str, folder: &Path, files: &[(String, String)]) -> Result<(), Failure> {
+    fs::create_dir_all(folder).map_err(|error| unwritten(option, folder, &error))?;
+    for (name, text) in files {
+        write_whole(option, &folder.join(name), text)?;
+    }
+    Ok(())
+}
+
 fn written(path: &Path, text: &str) -> io::Result<()> {
     let there = fs::symlink_metadata(path);
     let is_plain = |there: &Metadata| there.is_file() && !there.permissions().readonly();

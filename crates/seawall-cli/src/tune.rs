@@ -1,7 +1,8 @@
 //! `seawall tune`: policies that do better in the world of a file.
 //!
-//! What can go wrong: a search of minutes that Ctrl-C ends with nothing; a table that cannot be pasted. So whoever stops
-//! it gets the best so far, and what is found is a `[policy]` table that `seawall check` accepts.
+//! What can go wrong: a search of minutes that Ctrl-C ends with nothing, or that ends with a folder that cannot be
+//! written to; a table that cannot be pasted. So whoever stops it gets the best so far, what was found is printed before
+//! any file is written, and it is a `[policy]` table that `seawall check` accepts.
 
 use crate::common::Common;
 use crate::failure::{Failure, INTERRUPTED};
@@ -14,9 +15,10 @@ use seawall_core::time::Duration;
 use seawall_lab::run::Halt;
 use seawall_lab::run::simulate::{RUNS_MAX, SCENARIO_BYTES_MAX, Simulation};
 use seawall_lab::run::tune::{self, Asserts};
+use seawall_lab::sim::report::Searched;
 use seawall_lab::sim::search::{Found, Objective, Prefers, Search, policy_table};
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -30,6 +32,8 @@ Examples:
     seawall tune examples/simulations/stall.toml
   The one that answers the most calls, as a file that seawall check accepts:
     seawall tune examples/simulations/stall.toml --prefer success -o policy.toml
+  The front as a picture, on a page that says all else, too:
+    seawall tune examples/simulations/stall.toml --html front.html
   All of the front as one JSON document; the same seed finds the same, on any machine:
     seawall tune examples/simulations/stall.toml --budget-runs 500 --seed 7 --json
 
@@ -58,6 +62,12 @@ pub(crate) struct Args {
     /// How many runs side by side [default: one for each core].
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
+    /// Write a page with the front as a picture and all figures, too.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Write the picture as an SVG file into this folder, too.
+    #[arg(long, value_name = "DIR")]
+    svg: Option<PathBuf>,
     /// Write the one as a file with a `[policy]` table, too.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -79,8 +89,13 @@ enum Ended {
 pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
     // Before anybody listens to signals: a pipe may keep us waiting, and Ctrl-C must end that, too.
     let simulation = read(args, common)?;
-    if let Some(path) = &args.output {
-        files::may_write("-o", path, Some(&args.file))?;
+    for (option, path) in [("-o", &args.output), ("--html", &args.html)] {
+        if let Some(path) = path {
+            files::may_write(option, path, Some(&args.file))?;
+        }
+    }
+    if let Some(folder) = &args.svg {
+        files::may_make("--svg", folder)?;
     }
     bounded(args.budget_runs.get(), simulation.study.seeds)?;
     let preferred = Objective::ALL
@@ -109,9 +124,7 @@ pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
     } else {
         crate::print(found.text().trim_end())?;
     }
-    if let Some(path) = &args.output {
-        write(path, &found)?;
-    }
+    write(args, &found)?;
     Ok(match (ended, &found.winner) {
         (Ended::Interrupted, _) => ExitCode::from(INTERRUPTED),
         (Ended::OfItself | Ended::AfterItsTime, Some(_)) => ExitCode::SUCCESS,
@@ -155,6 +168,10 @@ async fn searched(
         // A machine that does not say has one core.
         thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
     });
+    let runs = args.budget_runs;
+    common
+        .talk()
+        .detail(format_args!("up to {runs} runs, {threads} side by side"));
     let halt = Halt::default();
     let (tell, mut told) = watch::channel(None);
     let (end, mut over) = oneshot::channel();
@@ -191,17 +208,44 @@ async fn searched(
     Ok(ended)
 }
 
-/// Writes the one that was found, where there is one.
-fn write(path: &Path, found: &Found) -> Result<(), Failure> {
-    let Some(winner) = &found.winner else {
-        return Ok(());
+/// Writes the files that were asked for.
+fn write(args: &Args, found: &Found) -> Result<(), Failure> {
+    let command = command(args, found);
+    let searched = Searched {
+        found,
+        command: &command,
+        version: concat!("seawall ", env!("CARGO_PKG_VERSION")),
     };
-    let text = format!(
-        "# {} of a search of {} runs in {}.\n{}",
-        winner.name,
-        found.runs,
-        found.name,
-        policy_table(&winner.policy)
-    );
-    files::write_whole("-o", path, &text)
+    if let Some(path) = &args.html {
+        files::write_whole("--html", path, &searched.html())?;
+    }
+    if let Some(folder) = &args.svg {
+        files::write_all("--svg", folder, &searched.svgs())?;
+    }
+    if let (Some(path), Some(winner)) = (&args.output, &found.winner) {
+        let text = format!(
+            "# {} of a search of {} runs in {}.\n{}",
+            winner.name,
+            found.runs,
+            found.name,
+            policy_table(&winner.policy)
+        );
+        files::write_whole("-o", path, &text)?;
+    }
+    Ok(())
+}
+
+/// What finds this again.
+fn command(args: &Args, found: &Found) -> String {
+    let prefer = match args.prefer.as_str() {
+        KNEE => String::new(),
+        figure => format!(" --prefer {figure}"),
+    };
+    format!(
+        "seawall tune {} --budget-runs {}{prefer} --seed {} --seeds {}",
+        args.file.display(),
+        args.budget_runs,
+        found.seed,
+        found.seeds
+    )
 }

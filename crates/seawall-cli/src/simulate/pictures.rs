@@ -40,10 +40,7 @@ pub(super) fn draw(
             write("--html", path, &report.html())?;
         }
         if let Some(folder) = &args.svg {
-            std::fs::create_dir_all(folder).map_err(|error| files::unwritten("--svg", folder, &error))?;
-            for (name, svg) in report.svgs() {
-                write("--svg", &folder.join(name), &svg)?;
-            }
+            files::write_all("--svg", folder, &report.svgs())?;
         }
         if common.json || report.parts.len() > PARTS_LINED_MAX {
             return Ok(String::new());

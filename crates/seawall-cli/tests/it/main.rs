@@ -15,6 +15,7 @@ mod schema;
 mod simulate;
 mod test;
 mod trials;
+mod tune;
 mod watched;
 mod written;
 

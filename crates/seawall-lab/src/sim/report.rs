@@ -15,6 +15,7 @@ mod axis;
 mod chart;
 mod course;
 mod figures;
+mod front;
 mod ink;
 mod page;
 mod sparks;
@@ -26,6 +27,7 @@ use super::study::{Claim, Study};
 use super::summary::Summary;
 use super::tally::Tally;
 pub use figures::harmless;
+pub use front::Searched;
 pub use sparks::Glyphs;
 
 /// Pictures are drawn of so many studies of a report at the most; all of them have their figures.

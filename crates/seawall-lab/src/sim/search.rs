@@ -3,35 +3,42 @@
 //! What can go wrong: a policy is tuned to one run, and the next day's luck is another; it is best in one figure and ruins
 //! another; it survives the outages of the scenario and no other; the search ends with what its author had. So every
 //! candidate meets the same arrivals and the same luck (common random numbers), the better ones more often than the
-//! others (successive halving); what is found is a front of six figures, not one; and what closed forms show to be unsafe
-//! ([`precheck`](super::precheck)) is never run: an overload that keeps itself alive, a breaker that makes it worse.
+//! others (successive halving); what is found is a front of six figures, not one, and is held to seeds that nothing was
+//! chosen by; and what closed forms show to be unsafe ([`precheck`](super::precheck)) is never run: an overload that
+//! keeps itself alive, a breaker that makes it worse. The scenario's own policy is one of the points that it looks around.
 //!
 //! It asks and is told, as the engine is: [`Search::ask`] says what to run next, [`Search::tell`] takes what came out,
 //! and [`Search::found`] says at any time what is best so far. So threads, clocks and Ctrl-C are the driver's, and from
 //! one seed the same is found on any number of them.
 //!
-//! Not covered: policies of layers, which stay as they are, and settings beyond [`Knob`]. Reference: Jamieson and
+//! Not covered: policies that layers have of their own, which stay as they are, and settings beyond [`Knob`]. Reference: Jamieson and
 //! Talwalkar, "Non-stochastic Best Arm Identification and Hyperparameter Optimization" (2016); Deb et al., NSGA-II
 //! (2002), whose crowding distance keeps a front wide.
 
+mod candidate;
 mod found;
+mod notes;
 mod plan;
+mod proof;
 mod rank;
 mod space;
 mod text;
 mod written;
 
-pub use found::{Constraint, Found, Limit, Round, Row};
+pub use candidate::Constraint;
+pub use found::{Figures, Found, Limit, Round, Row, Tells};
+pub use proof::{Proof, Standing};
 pub use rank::{Objective, Prefers};
 pub use space::Knob;
 pub use written::policy_table;
 
 use super::luck::{Luck, nanos, whole};
 use super::model::{Contender, Model};
-use super::precheck::{Code, Precheck, Stability, precheck};
+use super::precheck::Precheck;
 use super::study::Study;
 use super::summary::Summary;
 use super::tally::Tally;
+use candidate::{Candidate, Origin, unsafe_of};
 use plan::Rungs;
 use rank::Score;
 use seawall_core::policy::{Policy, Preset};
@@ -93,21 +100,9 @@ enum Stage {
     Wide,
     /// Neighbours of the best of them.
     Near,
+    /// The best of all, with seeds that nothing was chosen by.
+    Proof,
     Over,
-}
-
-/// A policy that may be the one.
-#[derive(Debug)]
-struct Candidate {
-    contender: Contender,
-    /// Where it is on the grid; `None`: it was there before.
-    point: Option<Point>,
-    precheck: Precheck,
-    /// Of its runs so far; let go once it is out.
-    tallies: Vec<Tally>,
-    seeds: u32,
-    summary: Summary,
-    unmet: Vec<usize>,
 }
 
 impl<D: Demands> Search<D> {
@@ -121,15 +116,24 @@ impl<D: Demands> Search<D> {
             .study
             .contenders
             .iter()
-            .map(|contender| Candidate::new(&task.study.model, contender.clone(), None))
+            .enumerate()
+            .map(|(nth, contender)| {
+                let point = if nth == 0 { space.own() } else { None };
+                let mut given = Candidate::new(&task.study.model, contender.clone(), Origin::Given, point);
+                // Whatever else the file has is nobody's neighbour, and so no simpler than any other.
+                given.changes = if nth == 0 { 0 } else { Knob::ALL.len() };
+                given
+            })
             .collect();
-        let rungs = Rungs::within(task.runs / 2, task.study.seeds, given.len());
+        let runs = task.runs - proof::reserved(&task);
+        let rungs = Rungs::within(runs / 2, task.study.seeds, given.len());
+        let known = space.own().into_iter().collect();
         let mut search = Self {
             members: (0..given.len()).collect(),
             candidates: given,
             space,
             demands,
-            known: BTreeSet::new(),
+            known,
             refused: BTreeMap::new(),
             set_aside: BTreeSet::new(),
             stage: Stage::Wide,
@@ -148,8 +152,12 @@ impl<D: Demands> Search<D> {
     /// What to run next; `None`: it is over. Asked again before it is told, it says the same.
     pub fn ask(&self) -> Option<Study> {
         let batch = self.batch();
-        let first = self.candidates.get(*batch.first()?)?;
+        let first = *batch.first()?;
         let study = &self.task.study;
+        let from = match self.stage {
+            Stage::Proof => study.seeds,
+            Stage::Wide | Stage::Near | Stage::Over => self.candidates[first].seeds,
+        };
         Some(Study {
             name: study.name.clone(),
             model: study.model.clone(),
@@ -157,9 +165,19 @@ impl<D: Demands> Search<D> {
                 .iter()
                 .map(|number| self.candidates[*number].contender.clone())
                 .collect(),
-            seed: study.seed.wrapping_add(u64::from(first.seeds)),
-            seeds: self.rungs.0[self.rung].seeds - first.seeds,
+            seed: study.seed.wrapping_add(u64::from(from)),
+            seeds: self.seeds_lacking(first),
         })
+    }
+
+    /// With how many seeds this one is run next.
+    fn seeds_lacking(&self, number: usize) -> u32 {
+        match self.stage {
+            Stage::Proof => self.task.study.seeds,
+            Stage::Wide | Stage::Near | Stage::Over => {
+                self.rungs.0[self.rung].seeds - self.candidates[number].seeds
+            }
+        }
     }
 
     /// What came of it, in the order of its jobs.
@@ -168,18 +186,27 @@ impl<D: Demands> Search<D> {
         let Some(first) = batch.first() else {
             return;
         };
-        let more = self.rungs.0[self.rung].seeds - self.candidates[*first].seeds;
+        let more = self.seeds_lacking(*first);
         self.runs += tallies.len() as u64;
         let mut tallies = tallies.into_iter();
         for number in &batch {
             let candidate = &mut self.candidates[*number];
-            candidate.tallies.extend(tallies.by_ref().take(more as usize));
-            candidate.seeds += more;
-            candidate.sum_up(&self.task.study, &self.demands);
+            let told = tallies.by_ref().take(more as usize);
+            match self.stage {
+                Stage::Proof => candidate.prove(&self.task.study, &self.demands, told.collect()),
+                Stage::Wide | Stage::Near | Stage::Over => {
+                    candidate.tallies.extend(told);
+                    candidate.seeds += more;
+                    candidate.sum_up(&self.task.study, &self.demands);
+                }
+            }
         }
         self.told += batch.len();
         if self.told >= self.members.len() {
-            self.end_rung();
+            match self.stage {
+                Stage::Proof => self.stage = Stage::Over,
+                Stage::Wide | Stage::Near | Stage::Over => self.end_rung(),
+            }
         }
     }
 
@@ -199,7 +226,7 @@ impl<D: Demands> Search<D> {
             return Vec::new();
         }
         let left = &self.members[self.told..];
-        let seeds = |number: &usize| self.candidates[*number].seeds;
+        let seeds = |number: &usize| self.seeds_lacking(*number);
         let Some(first) = left.first().map(seeds) else {
             return Vec::new();
         };
@@ -216,7 +243,7 @@ impl<D: Demands> Search<D> {
         let (given, drawn): (Vec<usize>, Vec<usize>) = self
             .members
             .iter()
-            .partition(|number| self.candidates[**number].point.is_none());
+            .partition(|number| self.candidates[**number].origin == Origin::Given);
         let count = next.map_or(drawn.len(), |next| next.candidates);
         let scores: Vec<Score> = drawn
             .iter()
@@ -251,14 +278,16 @@ impl<D: Demands> Search<D> {
                 self.stage = Stage::Near;
                 // What is left of the runs; the given ones have all of theirs.
                 let left = self.task.runs.saturating_sub(self.runs);
+                let left = left.saturating_sub(proof::reserved(&self.task));
                 self.rungs = Rungs::within(left, self.task.study.seeds, 0);
                 self.rung = 0;
                 self.draw_near();
                 if self.members.is_empty() {
-                    self.stage = Stage::Over;
+                    self.begin_proof();
                 }
             }
-            Stage::Near | Stage::Over => self.stage = Stage::Over,
+            Stage::Near => self.begin_proof(),
+            Stage::Proof | Stage::Over => self.stage = Stage::Over,
         }
         self.told = 0;
     }
@@ -316,14 +345,8 @@ impl<D: Demands> Search<D> {
     fn draw_near(&mut self) {
         let wanted = self.rungs.0[0].candidates;
         let pool = self.pool();
-        let scores: Vec<Score> = pool
-            .iter()
-            .map(|number| self.candidates[*number].score())
-            .collect();
-        let front = rank::front(&scores);
-        let distances = rank::distances(&scores, &front);
-        let mut near: Vec<usize> = front;
-        near.sort_by(|a, b| distances[*a].total_cmp(&distances[*b]).then(a.cmp(b)));
+        let scores = self.scores(&pool);
+        let near = rank::order(&scores, &rank::front(&scores), self.task.prefers);
         let mut queue: Vec<Point> = near
             .into_iter()
             .filter_map(|place| self.candidates[pool[place]].point)
@@ -332,7 +355,9 @@ impl<D: Demands> Search<D> {
         let mut next = 0;
         // Where the neighbours are few, theirs are next.
         while self.members.len() < wanted && next < queue.len() {
-            for (_, point) in self.space.neighbours(queue[next]) {
+            let steps = self.space.neighbours(queue[next]).into_iter();
+            let nearer = self.space.nearer_to_own(queue[next]);
+            for point in nearer.into_iter().chain(steps.map(|(_, point)| point)) {
                 if self.members.len() < wanted && self.admit(point) == Admitted::Runs {
                     queue.push(point);
                 }
@@ -372,7 +397,9 @@ impl<D: Demands> Search<D> {
                 .first()
                 .map_or(super::model::Fleet::One, |given| given.fleet),
         };
-        Some(Candidate::new(&study.model, contender, Some(point)))
+        let mut candidate = Candidate::new(&study.model, contender, Origin::Drawn, Some(point));
+        candidate.changes = self.space.changes(point);
+        Some(candidate)
     }
 
     /// The constraints that this breaks, of those that are not set aside.
@@ -382,25 +409,31 @@ impl<D: Demands> Search<D> {
         broken
     }
 
-    /// Those that are compared: all that have run with as many seeds as any drawn one has.
+    /// Those that are compared: all that may win and have run with as many seeds as any drawn one has.
     fn pool(&self) -> Vec<usize> {
-        let drawn = self
-            .candidates
-            .iter()
-            .filter(|candidate| candidate.point.is_some());
-        let most = drawn.map(|candidate| candidate.seeds).max().unwrap_or(0);
-        let most = if most == 0 {
-            self.candidates
-                .iter()
-                .map(|candidate| candidate.seeds)
-                .max()
-                .unwrap_or(0)
-        } else {
-            most
+        let most = |among: Option<Origin>| {
+            let mut seeds = 0;
+            for candidate in &self.candidates {
+                if among.is_none_or(|origin| candidate.origin == origin) {
+                    seeds = candidate.seeds.max(seeds);
+                }
+            }
+            seeds
+        };
+        let most = match most(Some(Origin::Drawn)) {
+            0 => most(None),
+            drawn => drawn,
         };
         (0..self.candidates.len())
-            .filter(|number| self.candidates[*number].seeds >= most.max(1))
+            .filter(|number| self.candidates[*number].seeds >= most.max(1) && self.may_win(*number))
             .collect()
+    }
+
+    /// Whether closed forms hold nothing against a candidate, and a file can say it.
+    fn may_win(&self, number: usize) -> bool {
+        let candidate = &self.candidates[number];
+        let written = !candidate.contender.policy.call.backoff().base().is_zero();
+        written && self.broken(&candidate.precheck).is_empty()
     }
 }
 
@@ -409,45 +442,6 @@ impl<D: Demands> Search<D> {
 enum Admitted {
     Runs,
     Not,
-}
-
-impl Candidate {
-    fn new(model: &Model, contender: Contender, point: Option<Point>) -> Self {
-        Self {
-            precheck: precheck(model, &contender),
-            contender,
-            point,
-            tallies: Vec::new(),
-            seeds: 0,
-            summary: Summary::default(),
-            unmet: Vec::new(),
-        }
-    }
-
-    fn sum_up(&mut self, study: &Study, demands: &impl Demands) {
-        let name = &self.contender.name;
-        self.summary = Summary::of(name, &study.model, study.outage_end(), &self.tallies);
-        let all = 0..demands.texts().len();
-        self.unmet = all.filter(|nth| !demands.holds(*nth, &self.summary)).collect();
-    }
-
-    fn score(&self) -> Score {
-        Score::of(&self.summary, self.unmet.len())
-    }
-}
-
-/// What closed forms hold against a policy.
-fn unsafe_of(precheck: &Precheck) -> Vec<Constraint> {
-    let mut broken = Vec::new();
-    match precheck.stability {
-        Stability::Vulnerable | Stability::Metastable => broken.push(Constraint::Headroom),
-        // Of what is overloaded whatever the policy, and of what is not known, no policy is to blame.
-        Stability::Stable | Stability::Overloaded | Stability::Unknown => {}
-    }
-    if precheck.finding(Code::BreakerHarms).is_some() {
-        broken.push(Constraint::BreakerHarm);
-    }
-    broken
 }
 
 /// How long a server takes and messages are on their way, where nobody waits for anybody.

@@ -300,15 +300,21 @@ impl Histogram {
         if self.count == 0 {
             return None;
         }
-        let rank = (self.count * u64::from(per_mille)).div_ceil(1_000).max(1);
-        let mut seen = 0;
-        for (bucket, count) in (self.first..).zip(&self.counts) {
-            seen += count;
-            if seen >= rank {
-                return Some(upper_edge(bucket).min(self.max));
-            }
+        self.at_rank((self.count * u64::from(per_mille)).div_ceil(1_000))
+    }
+
+    /// The length that so many do not exceed, at the upper edge of its bucket; `None` where there are fewer.
+    pub fn at_rank(&self, rank: u64) -> Option<Duration> {
+        if rank > self.count {
+            return None;
         }
-        Some(self.max)
+        let mut seen = 0;
+        let mut buckets = self.buckets();
+        let found = buckets.find(|(_, count)| {
+            seen += count;
+            seen >= rank
+        });
+        found.map(|(edge, _)| edge.min(self.max))
     }
 
     /// Every bucket that is not empty: its upper edge, and how many are in it.

@@ -3,7 +3,7 @@
 mod glance;
 pub(super) mod grid;
 mod over_time;
-mod panels;
+pub(super) mod panels;
 mod times;
 
 use super::svg::Setting;

@@ -3,7 +3,7 @@
 //! It runs no script, fetches nothing and says so to the browser, so that it can be mailed, printed and opened from a
 //! disk; what came from files is escaped. It is well-formed XML, which a test reads back.
 
-mod tables;
+pub(super) mod tables;
 
 use super::figures::{escaped, shortened};
 use super::ink::{Ink, dark_style};
@@ -39,12 +39,18 @@ pub(super) fn write(report: &Report<'_>) -> String {
     body.push_str(&simulated(report));
     body.push_str(DEFINITIONS);
     body.push_str(&again(report));
+    framed(report.title, "seawall simulate", &body)
+}
+
+/// A whole page: what it is called, what made it, and what is in it.
+pub(super) fn framed(title: &str, tool: &str, body: &str) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"/>\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
          <meta name=\"color-scheme\" content=\"light dark\"/>\n\
-         <title>{title} · seawall simulate</title>\n<style>{}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
+         <title>{} · {tool}</title>\n<style>{}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
+        escaped(title),
         style()
     )
 }
@@ -105,7 +111,7 @@ fn rest(report: &Report<'_>) -> String {
     section
 }
 
-fn listed(heading: &str, lines: &[String]) -> String {
+pub(super) fn listed(heading: &str, lines: &[String]) -> String {
     if lines.is_empty() {
         return String::new();
     }

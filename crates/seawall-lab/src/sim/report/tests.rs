@@ -2,7 +2,7 @@
 
 mod chance;
 mod degenerate;
-mod golden;
+pub(super) mod golden;
 
 use super::*;
 use crate::sim::luck::Length;

@@ -1,7 +1,9 @@
 //! What a search has found, for people and for other programs.
 
+use super::candidate::{CameTo, Candidate, Constraint, Origin};
+use super::proof::Proof;
 use super::rank::{self, Score};
-use super::{Candidate, Demands, Search, policy_table};
+use super::{Demands, Search, notes, policy_table};
 use crate::sim::precheck::{Finding, Stability};
 use crate::sim::summary::Intervals;
 use seawall_core::policy::Policy;
@@ -14,6 +16,8 @@ pub struct Found {
     pub name: String,
     /// The first seed.
     pub seed: u64,
+    /// How many seeds the best ran with.
+    pub seeds: u32,
     /// Whether the search came to its end, and not to its driver's.
     pub complete: bool,
     /// Runs that were made.
@@ -24,7 +28,8 @@ pub struct Found {
     pub rounds: Vec<Round>,
     /// What had to hold.
     pub constraints: Vec<Limit>,
-    /// Those that nothing beats in all figures, the wanted one first, then from the most calls answered to the fewest.
+    /// Of the policies that closed forms hold nothing against, those that none beats in all figures: the wanted one first,
+    /// then from the most calls answered to the fewest.
     pub front: Vec<Row>,
     /// The scenario's own policies.
     pub given: Vec<Row>,
@@ -34,6 +39,25 @@ pub struct Found {
     pub stability: Option<Stability>,
     /// The same, at length.
     pub precheck: Vec<Finding>,
+    /// What seeds say that nothing was chosen by; `None`: the search did not come to that.
+    pub proof: Option<Proof>,
+    /// What to know beside the figures.
+    pub notes: Vec<String>,
+    /// What the policies came to that ran and are none of these.
+    #[serde(skip)]
+    pub beaten: Vec<Figures>,
+    /// What is told of the world's figures: whether anything recovers in it, and whether anything costs.
+    #[serde(skip)]
+    pub tells: Tells,
+}
+
+/// Which figures a world has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tells {
+    /// Whether an outage ends, so that there is a recovery.
+    pub recovery: bool,
+    /// Whether attempts cost money.
+    pub cost: bool,
 }
 
 /// A round of a search.
@@ -45,36 +69,6 @@ pub struct Round {
     pub seeds: u32,
     /// Those that went on; 0 of a last round.
     pub kept: usize,
-}
-
-/// What closed forms ask of a policy before it runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Constraint {
-    /// An overload ends by itself.
-    Headroom,
-    /// Its breaker does not make a partial failure worse.
-    BreakerHarm,
-}
-
-impl Constraint {
-    /// All of them.
-    pub(super) const ALL: [Self; 2] = [Self::Headroom, Self::BreakerHarm];
-
-    /// Its name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Headroom => "headroom",
-            Self::BreakerHarm => "breaker-harm",
-        }
-    }
-
-    const fn text(self) -> &'static str {
-        match self {
-            Self::Headroom => "an overload that has begun ends by itself",
-            Self::BreakerHarm => "a breaker does not make a partial failure worse",
-        }
-    }
 }
 
 /// A constraint, and what it did.
@@ -98,6 +92,21 @@ pub struct Limit {
 pub struct Row {
     /// Its name: the scenario's, or a number.
     pub name: String,
+    /// What it came to.
+    #[serde(flatten)]
+    pub figures: Figures,
+    /// The constraints of closed forms that it breaks: what the file has is run all the same.
+    pub breaks: Vec<&'static str>,
+    /// What it came to with seeds that nothing was chosen by; `None`: it did not run with them.
+    pub held_out: Option<Figures>,
+    /// The policy, as a `[policy]` table.
+    #[serde(rename = "toml", serialize_with = "as_table")]
+    pub policy: Policy,
+}
+
+/// What a policy came to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figures {
     /// With how many seeds it ran.
     pub seeds: u32,
     /// See [`Summary`](crate::sim::summary::Summary).
@@ -106,7 +115,9 @@ pub struct Row {
     pub p_collapse: f64,
     /// See there.
     pub p99_ms: Option<f64>,
-    /// See there.
+    /// Within which 99 of 100 calls were answered; `None`: fewer were.
+    pub answered_99_ms: Option<f64>,
+    /// See [`Summary`](crate::sim::summary::Summary).
     pub amplification: f64,
     /// See there.
     pub recovery_s: Option<f64>,
@@ -116,9 +127,6 @@ pub struct Row {
     pub ci: Intervals,
     /// Asserts that do not hold, as they were written.
     pub unmet: Vec<String>,
-    /// The policy, as a `[policy]` table.
-    #[serde(rename = "toml", serialize_with = "as_table")]
-    pub policy: Policy,
 }
 
 fn as_table<S: Serializer>(policy: &Policy, serializer: S) -> Result<S::Ok, S::Error> {
@@ -136,68 +144,76 @@ impl<D: Demands> Search<D> {
     /// What is best so far.
     pub fn found(&self) -> Found {
         let texts = self.demands.texts();
-        let pool = self.pool();
-        let scores: Vec<Score> = pool
-            .iter()
-            .map(|number| self.candidates[*number].score())
+        let pool: Vec<usize> = self.pool();
+        let scores = self.scores(&pool);
+        let mut front: Vec<usize> = rank::front(&scores)
+            .into_iter()
+            .map(|place| pool[place])
             .collect();
-        let mut front = rank::front(&scores);
-        let chosen = self.wanted(&pool, &scores, &front);
+        let chosen = self.chosen(&pool);
         front.sort_by(|a, b| {
-            let success = |place: &usize| self.candidates[pool[*place]].summary.success_rate;
-            let is_other = |place: &usize| Some(*place) != chosen;
+            let success = |number: &usize| self.candidates[*number].came_to.summary.success_rate;
+            let is_other = |number: &usize| Some(*number) != chosen;
             let by_success = success(b).total_cmp(&success(a));
             is_other(a).cmp(&is_other(b)).then(by_success).then(a.cmp(b))
         });
-        let row = |candidate: &Candidate| candidate.row(&texts);
-        let winner = chosen.map(|place| &self.candidates[pool[place]]);
+        let row = |candidate: &Candidate| self.row(candidate, &texts);
+        let winner = chosen.map(|number| &self.candidates[number]);
+        let ran = || self.candidates.iter().filter(|candidate| candidate.seeds > 0);
+        let numbered = self.candidates.iter().enumerate();
+        let study = &self.task.study;
         Found {
-            name: self.task.study.name.clone(),
-            seed: self.task.study.seed,
+            name: study.name.clone(),
+            seed: study.seed,
+            seeds: study.seeds,
             complete: self.ask().is_none(),
             runs: self.runs,
-            candidates: self
-                .candidates
-                .iter()
-                .filter(|candidate| candidate.seeds > 0)
-                .count(),
+            candidates: ran().count(),
             rounds: self.rounds.clone(),
-            constraints: self.limits(&texts, chosen, &pool, &scores),
+            constraints: self.limits(&texts, chosen),
             front: front
                 .iter()
-                .map(|place| row(&self.candidates[pool[*place]]))
+                .map(|number| row(&self.candidates[*number]))
                 .collect(),
-            given: self
-                .candidates
-                .iter()
-                .filter(|candidate| candidate.point.is_none() && candidate.seeds > 0)
+            given: ran()
+                .filter(|candidate| candidate.origin == Origin::Given)
                 .map(row)
                 .collect(),
             stability: winner.map(|winner| winner.precheck.stability),
             precheck: winner.map_or_else(Vec::new, |winner| winner.precheck.findings.clone()),
             winner: winner.map(row),
+            proof: chosen.and_then(|number| self.proof_of(number)),
+            notes: notes::of(study),
+            beaten: numbered
+                .filter(|(number, candidate)| {
+                    candidate.seeds > 0 && candidate.origin == Origin::Drawn && !front.contains(number)
+                })
+                .map(|(_, candidate)| figures(&candidate.came_to, candidate.seeds, &texts))
+                .collect(),
+            tells: Tells {
+                recovery: study.outage_end().is_some(),
+                cost: ran().any(|candidate| candidate.came_to.summary.cost_usd > 0.0),
+            },
         }
     }
 
-    /// The place in the pool of the one that is wanted: it meets every demand, breaks nothing, and a file can say it.
-    fn wanted(&self, pool: &[usize], scores: &[Score], front: &[usize]) -> Option<usize> {
-        let right = |place: &usize| {
-            let candidate = &self.candidates[pool[*place]];
-            let written = !candidate.contender.policy.call.backoff().base().is_zero();
-            candidate.unmet.is_empty() && written && self.broken(&candidate.precheck).is_empty()
-        };
-        let right: Vec<usize> = front.iter().copied().filter(right).collect();
-        rank::chosen(scores, &right, self.task.prefers)
+    /// The one of these that is wanted: it meets every demand.
+    pub(super) fn chosen(&self, pool: &[usize]) -> Option<usize> {
+        let scores = self.scores(pool);
+        let right: Vec<usize> = rank::front(&scores)
+            .into_iter()
+            .filter(|place| self.candidates[pool[*place]].came_to.unmet.is_empty())
+            .collect();
+        rank::chosen(&scores, &right, self.task.prefers).map(|place| pool[place])
     }
 
-    fn limits(
-        &self,
-        texts: &[String],
-        chosen: Option<usize>,
-        pool: &[usize],
-        scores: &[Score],
-    ) -> Vec<Limit> {
-        let point = chosen.and_then(|place| self.candidates[pool[place]].point);
+    pub(super) fn scores(&self, pool: &[usize]) -> Vec<Score> {
+        let scores = pool.iter().map(|number| self.candidates[*number].score());
+        scores.collect()
+    }
+
+    fn limits(&self, texts: &[String], chosen: Option<usize>) -> Vec<Limit> {
+        let point = chosen.and_then(|number| self.candidates[number].point);
         let checked = Constraint::ALL.into_iter().map(|constraint| {
             let steps = point.map_or_else(Vec::new, |point| self.space.neighbours(point));
             let mut binds: Vec<String> = steps
@@ -218,48 +234,69 @@ impl<D: Demands> Search<D> {
             }
         });
         let asserts = texts.iter().enumerate().map(|(nth, text)| {
-            let alone = |candidate: &&Candidate| candidate.unmet == [nth];
             let ran = self.candidates.iter().filter(|candidate| candidate.seeds > 0);
-            let missing = ran.filter(|candidate| candidate.unmet.contains(&nth)).count() as u64;
-            let tempting = chosen.map_or_else(Vec::new, |chosen| {
-                let front: Vec<usize> = rank::front(scores);
-                let distances = rank::distances(scores, &front);
-                let nearer = |place: &usize| distances[*place] < distances[chosen];
-                (0..pool.len())
-                    .filter(nearer)
-                    .map(|place| &self.candidates[pool[place]])
-                    .collect()
-            });
             Limit {
                 name: text.clone(),
                 text: "an assert of the file".to_owned(),
-                refused: missing,
+                refused: ran
+                    .filter(|candidate| candidate.came_to.unmet.contains(&nth))
+                    .count() as u64,
                 set_aside: false,
-                binds: tempting
-                    .into_iter()
-                    .filter(alone)
-                    .map(|candidate| candidate.contender.name.clone())
-                    .collect(),
+                binds: chosen.map_or_else(Vec::new, |chosen| self.kept_out(nth, chosen)),
             }
         });
         checked.chain(asserts).collect()
     }
+
+    /// The policies that miss this demand alone, and that would be wanted more than the one that was chosen without it.
+    fn kept_out(&self, nth: usize, chosen: usize) -> Vec<String> {
+        let mut rivals = vec![chosen];
+        rivals.extend((0..self.candidates.len()).filter(|number| {
+            let candidate = &self.candidates[*number];
+            candidate.seeds > 0 && candidate.came_to.unmet == [nth] && self.may_win(*number)
+        }));
+        let scores: Vec<Score> = rivals
+            .iter()
+            .map(|number| self.candidates[*number].score().forgiven())
+            .collect();
+        let order = rank::order(&scores, &rank::front(&scores), self.task.prefers);
+        let before = order.into_iter().take_while(|place| *place != 0);
+        before
+            .map(|place| self.candidates[rivals[place]].contender.name.clone())
+            .collect()
+    }
+
+    fn row(&self, candidate: &Candidate, texts: &[String]) -> Row {
+        let held_out = candidate.proven.as_ref();
+        Row {
+            name: candidate.contender.name.clone(),
+            figures: figures(&candidate.came_to, candidate.seeds, texts),
+            breaks: self
+                .broken(&candidate.precheck)
+                .into_iter()
+                .map(Constraint::name)
+                .collect(),
+            held_out: held_out.map(|(came_to, tallies)| {
+                let seeds = u32::try_from(tallies.len()).expect("seeds are counted in 32 bits");
+                figures(came_to, seeds, texts)
+            }),
+            policy: candidate.contender.policy,
+        }
+    }
 }
 
-impl Candidate {
-    fn row(&self, texts: &[String]) -> Row {
-        Row {
-            name: self.contender.name.clone(),
-            seeds: self.seeds,
-            success_rate: self.summary.success_rate,
-            p_collapse: self.summary.p_collapse,
-            p99_ms: self.summary.p99_ms,
-            amplification: self.summary.amplification,
-            recovery_s: self.summary.recovery_s,
-            cost_usd: self.summary.cost_usd,
-            ci: self.summary.ci.clone(),
-            unmet: self.unmet.iter().map(|nth| texts[*nth].clone()).collect(),
-            policy: self.contender.policy,
-        }
+fn figures(came_to: &CameTo, seeds: u32, texts: &[String]) -> Figures {
+    let summary = &came_to.summary;
+    Figures {
+        seeds,
+        success_rate: summary.success_rate,
+        p_collapse: summary.p_collapse,
+        p99_ms: summary.p99_ms,
+        answered_99_ms: came_to.answered.within_ms,
+        amplification: summary.amplification,
+        recovery_s: summary.recovery_s,
+        cost_usd: summary.cost_usd,
+        ci: summary.ci.clone(),
+        unmet: came_to.unmet.iter().map(|nth| texts[*nth].clone()).collect(),
     }
 }

@@ -1,11 +1,15 @@
 //! Which candidate is better, where six figures have a say.
 //!
-//! What can go wrong: a weighted sum hides what was given up for what; and where every last digit counts, nearly nothing
-//! is worse than anything else in all respects. So a candidate is worse only than one that is as good in every figure
-//! and better in one, each figure rounded to what matters; those that nobody is better than are the front. Its knee is
-//! the one nearest to having the best of everything.
+//! What can go wrong: a weighted sum hides what was given up for what; where every last digit counts, nearly nothing is
+//! worse than anything else in all respects; and who refuses most calls at once has the best times, the least load and
+//! the smallest bill. So a candidate is worse only than one that is as good in every figure and better in one, each
+//! figure rounded to what matters; those that nobody is better than are the front, and its knee is the one nearest to
+//! having the best of everything. And a call that is not answered earns nothing: it counts as later than every answer,
+//! load counts from one attempt a call, and money is for each call that was answered.
 
-use crate::sim::summary::Summary;
+use crate::sim::summary::{Summary, float, millis};
+use crate::sim::tally::{Histogram, Tally};
+use seawall_core::time::Duration;
 use serde::Serialize;
 
 /// A figure that candidates are compared by.
@@ -17,13 +21,13 @@ pub enum Objective {
     Success,
     /// Seeds that end in a collapse.
     Collapse,
-    /// The latency that 99 of 100 do not exceed.
+    /// How soon 99 of 100 calls are answered.
     P99,
-    /// Attempts for each call.
+    /// Attempts for each call, from one on.
     Amplification,
     /// From the end of an outage until all is well.
     Recovery,
-    /// Money.
+    /// Money for each call that is answered.
     Cost,
 }
 
@@ -51,14 +55,16 @@ impl Objective {
     }
 
     /// Of what a candidate came to: the less, the better. What never came is without end.
-    fn of(self, summary: &Summary) -> f64 {
+    fn of(self, summary: &Summary, answered: Answered) -> f64 {
         match self {
             Self::Success => 1.0 - summary.success_rate,
             Self::Collapse => summary.p_collapse,
-            Self::P99 => summary.p99_ms.unwrap_or(f64::INFINITY),
-            Self::Amplification => summary.amplification,
+            Self::P99 => answered.at_worst_ms,
+            // Who sends fewer attempts than there are calls has refused some, which is no merit of its own.
+            Self::Amplification => summary.amplification.max(1.0),
             Self::Recovery => summary.recovery_s.unwrap_or(f64::INFINITY),
-            Self::Cost => summary.cost_usd / crate::sim::summary::float(summary.calls.max(1)),
+            Self::Cost if summary.success_rate <= 0.0 => f64::INFINITY,
+            Self::Cost => summary.cost_usd / (summary.success_rate * float(summary.calls)),
         }
     }
 
@@ -69,10 +75,40 @@ impl Objective {
             Self::Success => figure / 0.001,
             Self::Collapse | Self::Amplification => figure / 0.01,
             Self::Recovery => figure / 0.5,
-            Self::P99 => libm::log(figure.max(f64::MIN_POSITIVE)) / libm::log(1.05),
-            Self::Cost => libm::log(figure.max(f64::MIN_POSITIVE)) / libm::log(1.01),
+            // Nothing has no logarithm; a microsecond and a billionth of a dollar are as good.
+            Self::P99 => libm::log(figure.max(1e-3)) / libm::log(1.05),
+            Self::Cost => libm::log(figure.max(1e-9)) / libm::log(1.01),
         };
         libm::round(steps)
+    }
+}
+
+/// How soon calls are answered, where one that is not counts as later than every one that is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Answered {
+    /// Within which 99 of 100 calls were answered; `None`: fewer were.
+    pub(super) within_ms: Option<f64>,
+    /// The same, or else beyond the longest that anybody waits: the sooner who is not answered knows, the less.
+    at_worst_ms: f64,
+}
+
+impl Answered {
+    /// Of the runs of a policy whose calls wait so long at the most.
+    pub(super) fn of(tallies: &[Tally], deadline: Duration) -> Self {
+        let (mut all, mut answered) = (Histogram::default(), Histogram::default());
+        for tally in tallies {
+            all.merge(&tally.latency);
+            answered.merge(&tally.latency_answered);
+        }
+        let within_ms = match all.count() {
+            0 => None,
+            calls => answered.at_rank((calls * 99).div_ceil(100)).map(millis),
+        };
+        let late = millis(deadline) + all.percentile(990).map_or(0.0, millis);
+        Self {
+            within_ms,
+            at_worst_ms: within_ms.unwrap_or(late),
+        }
     }
 }
 
@@ -80,27 +116,23 @@ impl Objective {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Score {
     /// How many demands it misses.
-    pub(super) unmet: usize,
-    exact: [f64; Objective::ALL.len()],
+    unmet: usize,
+    /// In how many settings it is another than the file's own.
+    changes: usize,
     grained: [f64; Objective::ALL.len()],
 }
 
 impl Score {
-    pub(super) fn of(summary: &Summary, unmet: usize) -> Self {
-        let exact = Objective::ALL.map(|objective| objective.of(summary));
-        let mut grained = exact;
-        for (figure, objective) in grained.iter_mut().zip(Objective::ALL) {
-            *figure = objective.grained(*figure);
-        }
+    pub(super) fn of(summary: &Summary, answered: Answered, unmet: usize, changes: usize) -> Self {
         Self {
             unmet,
-            exact,
-            grained,
+            changes,
+            grained: Objective::ALL.map(|objective| objective.grained(objective.of(summary, answered))),
         }
     }
 
     /// Whether the other is worse: as good in nothing that counts, or as good and worse in one.
-    fn beats(&self, other: &Self) -> bool {
+    pub(super) fn beats(&self, other: &Self) -> bool {
         if self.unmet != other.unmet {
             return self.unmet < other.unmet;
         }
@@ -109,8 +141,14 @@ impl Score {
         nowhere_worse && pairs.any(|(mine, others)| mine < others)
     }
 
+    /// As if it missed no demand.
+    pub(super) const fn forgiven(self) -> Self {
+        Self { unmet: 0, ..self }
+    }
+
+    /// In steps that matter.
     const fn figure(&self, objective: Objective) -> f64 {
-        self.exact[objective as usize]
+        self.grained[objective as usize]
     }
 }
 
@@ -118,7 +156,8 @@ impl Score {
 pub(super) fn front(scores: &[Score]) -> Vec<usize> {
     let unbeaten = |number: &usize| !scores.iter().any(|other| other.beats(&scores[*number]));
     let mut front: Vec<usize> = (0..scores.len()).filter(unbeaten).collect();
-    // Of those that are alike in all that matters the first stands for all.
+    // Of those that are alike in all that matters the one that changes least stands for all.
+    front.sort_by_key(|number| (scores[*number].changes, *number));
     let mut seen: Vec<[f64; Objective::ALL.len()]> = Vec::new();
     front.retain(|number| {
         let grained = scores[*number].grained;
@@ -128,6 +167,7 @@ pub(super) fn front(scores: &[Score]) -> Vec<usize> {
         }
         is_new
     });
+    front.sort_unstable();
     front
 }
 
@@ -183,26 +223,27 @@ pub enum Prefers {
     Best(Objective),
 }
 
+/// A front that is narrower than so many steps in a figure decides nothing by it: a hair is no half of anything.
+const SPAN_MIN: f64 = 5.0;
+
 /// How far each stands from having the best of everything that the front has, as shares of the front's spans.
 pub(super) fn distances(scores: &[Score], front: &[usize]) -> Vec<f64> {
     let mut sums = vec![0.0; scores.len()];
     for objective in Objective::ALL {
         let of_front = || front.iter().map(|number| scores[*number].figure(objective));
         let least = of_front().fold(f64::INFINITY, f64::min);
-        let most = of_front()
-            .filter(|figure| figure.is_finite())
-            .fold(least, f64::max);
-        let (span, ends) = (most - least, of_front().all(f64::is_finite));
+        let finite = of_front().filter(|figure| figure.is_finite());
+        let span = (finite.fold(least, f64::max) - least).max(SPAN_MIN);
         for (sum, score) in sums.iter_mut().zip(scores) {
             let figure = score.figure(objective);
-            let off = match (figure.is_finite(), span > 0.0) {
+            let off = match (figure.is_finite(), least.is_finite()) {
                 (true, true) => (figure - least) / span,
-                (true, false) => 0.0,
                 // What never came is worse than all that came.
-                (false, _) if least.is_finite() => 2.0,
-                (false, _) => 0.0,
+                (false, true) => 2.0,
+                // It came for none of them.
+                (true | false, false) => 0.0,
             };
-            *sum += if ends || off.is_finite() { off * off } else { 4.0 };
+            *sum += off * off;
         }
     }
     sums.into_iter().map(libm::sqrt).collect()
@@ -210,19 +251,27 @@ pub(super) fn distances(scores: &[Score], front: &[usize]) -> Vec<f64> {
 
 /// The one of the front that is wanted.
 pub(super) fn chosen(scores: &[Score], front: &[usize], prefers: Prefers) -> Option<usize> {
+    order(scores, front, prefers).first().copied()
+}
+
+/// The front, what is wanted most first.
+pub(super) fn order(scores: &[Score], front: &[usize], prefers: Prefers) -> Vec<usize> {
     let distances = distances(scores, front);
     let mut order = front.to_vec();
     order.sort_by(|a, b| {
         let by_figure = match prefers {
             Prefers::Knee => std::cmp::Ordering::Equal,
             Prefers::Best(objective) => {
-                let place = objective as usize;
-                scores[*a].grained[place].total_cmp(&scores[*b].grained[place])
+                let (a, b) = (scores[*a].figure(objective), scores[*b].figure(objective));
+                a.total_cmp(&b)
             }
         };
         by_figure
             .then(distances[*a].total_cmp(&distances[*b]))
             .then(a.cmp(b))
     });
-    order.first().copied()
+    order
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,7 @@ use crate::sim::report::ink::Ink;
 use crate::sim::report::svg::{Anchor, Drawing, Frame, Pattern, Size};
 
 /// How wide a picture is: what a page shows without scaling, and a paper holds.
-pub(super) const WIDTH: f64 = 960.0;
+pub(in crate::sim::report) const WIDTH: f64 = 960.0;
 /// The edge at both sides.
 const EDGE: f64 = 16.0;
 /// What figures beside an axis take.
@@ -137,7 +137,7 @@ fn gist(part: &Part<'_>, policy: usize) -> String {
 }
 
 /// How long a recovery took.
-pub(super) fn recovery(seconds: f64) -> String {
+pub(in crate::sim::report) fn recovery(seconds: f64) -> String {
     match seconds {
         at_once if at_once <= 0.0 => "0\u{a0}s".to_owned(),
         seconds => length(seconds * 1_000.0),
@@ -196,7 +196,7 @@ fn legend(drawing: &mut Drawing, sheet: &Sheet<'_>) -> f64 {
 }
 
 /// The whole of a text that was cut; nothing of one that was not.
-pub(super) fn whole<'a>(words: &str, text: &'a str) -> &'a str {
+pub(in crate::sim::report) fn whole<'a>(words: &str, text: &'a str) -> &'a str {
     if words == text { "" } else { text }
 }
 
@@ -280,7 +280,7 @@ pub(super) fn band(drawing: &mut Drawing, frame: &Frame) {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a few panels")]
-pub(super) const fn count(of: usize) -> f64 {
+pub(in crate::sim::report) const fn count(of: usize) -> f64 {
     of as f64
 }
 

@@ -179,7 +179,7 @@ pub(super) fn figures(part: &Part<'_>) -> String {
 }
 
 /// From where to where, the unit once; where both ends read alike, that nothing is to be seen of luck.
-fn interval(ci: Interval, write: fn(f64) -> String) -> String {
+pub(in crate::sim::report) fn interval(ci: Interval, write: fn(f64) -> String) -> String {
     let (low, high) = (write(ci.low), write(ci.high));
     let text = match (low.rsplit_once('\u{a0}'), high.rsplit_once('\u{a0}')) {
         _ if low == high && ci.high.is_finite() => "± 0".to_owned(),
@@ -348,11 +348,11 @@ fn cell(value: &Value) -> String {
     }
 }
 
-fn section(heading: &str, body: &str) -> String {
+pub(in crate::sim::report) fn section(heading: &str, body: &str) -> String {
     format!("<section><h2>{heading}</h2>\n{body}</section>\n")
 }
 
-fn table(head: &str, rows: &str) -> String {
+pub(in crate::sim::report) fn table(head: &str, rows: &str) -> String {
     let head = match head {
         "" => String::new(),
         head => format!("<thead>{head}</thead>\n"),

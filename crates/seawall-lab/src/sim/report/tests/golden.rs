@@ -144,7 +144,7 @@ fn a_line_is_a_run_that_was_and_not_a_mean_of_runs_that_differ() {
 
 const SVG: &str = "http://www.w3.org/2000/svg";
 
-pub(super) fn read(text: &str) -> roxmltree::Document<'_> {
+pub(in crate::sim::report) fn read(text: &str) -> roxmltree::Document<'_> {
     let options = roxmltree::ParsingOptions {
         allow_dtd: true,
         ..roxmltree::ParsingOptions::default()
