@@ -192,19 +192,33 @@ fn a_page_and_a_picture_are_written_where_it_was_asked() {
     let picture = std::fs::read_to_string(folder.0.join("a/b/front.svg")).expect("the picture is there");
     assert!(picture.starts_with("<svg") && picture.contains("ours"));
 
-    // What was found is told though a file cannot be written.
-    let words = [
-        "tune",
-        &file,
-        "--budget-runs",
-        "30",
-        "--html",
-        "no/such/front.html",
-    ];
-    let output = seawall_in(&folder.0, &words);
-    assert_eq!(output.status.code(), Some(74));
-    assert!(text(output.stderr).contains("name a place in a folder that is there"));
-    assert!(text(output.stdout).contains("[policy]"));
+    // What cannot be written is told before minutes are spent on it, and never over what is read.
+    for (words, code, told) in [
+        (
+            ["--html", "no/such/front.html"],
+            74,
+            "name a place in a folder that is there",
+        ),
+        (
+            ["-o", "no/such/policy.toml"],
+            74,
+            "name a place in a folder that is there",
+        ),
+        (
+            ["--svg", "front.html/pictures"],
+            74,
+            "name a place in a folder that is there",
+        ),
+        (["--html", "stall.toml"], 2, "this is the file that is read"),
+    ] {
+        let words = [&["tune", "stall.toml", "--budget-runs", "1000000"][..], &words].concat();
+        let output = seawall_in(&folder.0, &words);
+        assert_eq!(output.status.code(), Some(code), "{words:?}");
+        assert!(
+            output.stdout.is_empty() && text(output.stderr).contains(told),
+            "{words:?}"
+        );
+    }
 }
 
 #[test]

@@ -165,7 +165,11 @@ impl Space {
             // One that does not wait has no base that a file can say.
             bases: ladder(BASES, Some(call.backoff().base()).filter(|base| !base.is_zero())),
             caps: ladder(CAPS, Some(call.backoff().cap()).filter(|cap| !cap.is_zero())),
-            jitters: apart(JITTERS, [call.backoff().jitter()]),
+            // Who waits without chance comes back with everybody else, which a world without a herd does not show.
+            jitters: apart(
+                JITTERS,
+                Some(call.backoff().jitter()).filter(|own| *own != Jitter::None),
+            ),
             first_bytes: apart(
                 ladder(FIRST_BYTES.into_iter().filter(fits), call.timeouts().first_byte())
                     .into_iter()
@@ -225,7 +229,7 @@ impl Space {
         }))
     }
 
-    /// Where the scenario's own policy is; `None` where no point is it: it does not wait at all.
+    /// Where the scenario's own policy is; `None` where no point is it: it does not wait, or without any chance.
     pub(super) fn own(&self) -> Option<Point> {
         Some(self.own).filter(|own| self.policy(*own) == Some(self.base))
     }

@@ -6,6 +6,7 @@ use crate::sim::model::{
     Capacity, Failures, Fleet, Gaps, Layer, Load, Outage, Server, Spread, Told, Trouble,
 };
 use crate::sim::precheck::{Stability, precheck};
+use seawall_core::policy::Jitter;
 use seawall_core::time::Instant;
 use std::collections::BTreeSet;
 
@@ -334,15 +335,7 @@ fn the_policy_that_is_there_is_one_of_the_points() {
         .hedge_after(ms(900))
         .build()
         .expect("a right policy");
-    let naive = Policy::builder()
-        .retries(3)
-        .jitter(seawall_core::policy::Jitter::None)
-        .backoff_min(Duration::ZERO)
-        .budget(None)
-        .breaker(None)
-        .build()
-        .expect("a right policy");
-    for policy in [odd, naive, usual(), Policy::preset(Preset::Default)] {
+    for policy in [odd, usual(), Policy::preset(Preset::Default)] {
         let space = Space::new(policy, ms(100), Luck::new(3));
         let own = space.own().expect("it is on the grid");
         assert_eq!(space.policy(own), Some(policy));
@@ -352,12 +345,25 @@ fn the_policy_that_is_there_is_one_of_the_points() {
             assert!(space.changes(point) >= 1, "{knob:?}");
         }
     }
-    // No file can say this one, and so no point is it.
+    // No file can say the first one, nobody should write the second, and so no point is one of them.
     let at_once = Policy {
         call: usual().call.without_waits(),
         ..usual()
     };
-    assert_eq!(Space::new(at_once, ms(100), Luck::new(3)).own(), None);
+    let in_step = Policy::builder()
+        .jitter(Jitter::None)
+        .budget(None)
+        .breaker(None)
+        .build()
+        .expect("a right policy");
+    for policy in [at_once, in_step] {
+        let space = Space::new(policy, ms(100), Luck::new(3));
+        assert_eq!(space.own(), None);
+        for point in space.spread(40, 1) {
+            let policy = space.policy(point);
+            assert!(policy.is_none_or(|policy| policy.call.backoff().jitter() != Jitter::None));
+        }
+    }
 }
 
 #[test]

@@ -23,6 +23,7 @@ const CAME: f64 = 0.88;
 /// Names beside marks are at most so long, in letters, each so wide.
 const NAME_LETTERS: usize = 22;
 const LETTER: f64 = 6.3;
+const BOLD_LETTER: f64 = 8.2;
 
 /// Marks, by their kind: each has a colour and a shape.
 const FRONT: usize = 0;
@@ -117,6 +118,11 @@ struct Panel {
     some_never: bool,
 }
 
+/// A share beside an axis, whose figures are round.
+fn share(of: f64) -> String {
+    format!("{}\u{a0}%", number(100.0 * of))
+}
+
 fn unanswered(figures: &Figures) -> f64 {
     1.0 - figures.success_rate
 }
@@ -145,22 +151,22 @@ fn panels(found: &Found, marked: &[Marked<'_>]) -> Vec<Panel> {
         let least = finite(of).fold(f64::INFINITY, f64::min);
         Axis::of_times(least, finite(of).fold(0.0, f64::max))
     };
-    let mut panels = vec![
-        Panel {
-            heading: "attempts for each call, beyond one",
-            axis: most(extra, 0.01),
-            of: extra,
-            words: number,
-            some_never: false,
-        },
-        Panel {
+    let mut panels = vec![Panel {
+        heading: "attempts for each call, beyond one",
+        axis: most(extra, 0.1),
+        of: extra,
+        words: number,
+        some_never: false,
+    }];
+    if finite(within).next().is_some() {
+        panels.push(Panel {
             heading: "99 of 100 calls are answered within",
             axis: times_of(within),
             of: within,
             words: length,
             some_never: held(marked, within).any(f64::is_infinite),
-        },
-    ];
+        });
+    }
     if found.tells.recovery {
         panels.push(Panel {
             heading: "recovery",
@@ -175,7 +181,7 @@ fn panels(found: &Found, marked: &[Marked<'_>]) -> Vec<Panel> {
             heading: "seeds that collapse",
             axis: Axis::holding(1.0),
             of: |figures| figures.p_collapse,
-            words: percent,
+            words: share,
             some_never: false,
         });
     }
@@ -275,17 +281,12 @@ fn back(drawing: &mut Drawing, panel: &Panel, y: Axis, plot: &Frame, side: Side)
         let at = (EDGE, plot.y - 14.0);
         write(at, Anchor::Start, Size::Small, Ink::Muted, "lost");
     }
-    let end = match y {
-        Axis::Even { most, .. } | Axis::Tenfold { most, .. } => most,
-    };
-    let mut heights = y.ticks();
-    heights.push(end);
-    for tick in heights {
+    for tick in y.ticks() {
         let height = plot.bottom() - y.at(tick) * plot.height;
         drawing.line((plot.x, height), (plot.right(), height), Ink::Grid, 1.0, "");
         if side == Side::Labelled {
             let at = (plot.x - 8.0, height + 4.0);
-            drawing.text(at, Anchor::End, Size::Small, Ink::Muted, &percent(tick));
+            drawing.text(at, Anchor::End, Size::Small, Ink::Muted, &share(tick));
         }
     }
     drawing.line(
@@ -298,6 +299,8 @@ fn back(drawing: &mut Drawing, panel: &Panel, y: Axis, plot: &Frame, side: Side)
     let came = if panel.some_never { CAME } else { 1.0 };
     let ticks = panel.axis.ticks().into_iter();
     let ticks = ticks.map(|tick| (panel.axis.at(tick) * came, (panel.words)(tick)));
+    // A figure beside "never" would touch it.
+    let ticks = ticks.filter(|(share, _)| !panel.some_never || *share < CAME - 0.08);
     let never = panel.some_never.then(|| (1.0, "never".to_owned()));
     for (share, words) in ticks.chain(never) {
         let x = plot.x + share * plot.width;
@@ -369,19 +372,23 @@ fn name(
     taken: &mut Vec<Frame>,
 ) {
     let words = shortened(&marked.row.name, NAME_LETTERS);
-    let width = count(words.chars().count()) * LETTER;
-    let off = if marked.kind == CHOSEN { 14.0 } else { 9.0 };
+    let (off, letter) = match marked.kind {
+        CHOSEN => (14.0, BOLD_LETTER),
+        _ => (9.0, LETTER),
+    };
+    let width = count(words.chars().count()) * letter;
     let box_at = |x: f64, y: f64| Frame {
         x,
         y: y - 10.0,
         width,
         height: 13.0,
     };
+    // The stairs come from above and leave to the right.
     let places = [
-        (x + off, y + 4.0),
         (x - off - width, y + 4.0),
-        (x - width / 2.0, y - off - 1.0),
         (x - width / 2.0, y + off + 10.0),
+        (x - width / 2.0, y - off - 1.0),
+        (x + off, y + 4.0),
     ];
     let is_free = |at: &(f64, f64)| {
         let frame = box_at(at.0, at.1);
