@@ -141,7 +141,8 @@ fn findings(studies: &[Study], tallies: &[Vec<Tally>]) -> Findings {
             }));
             claims.extend(published.map(|(how, published)| {
                 let name = format!(
-                    "Brooker's collapse: share of runs still down at {per_second} calls a second, three attempts {how}"
+                    "Brooker's collapse, simulated independently: share of runs still down at {per_second} calls a second, three \
+                     attempts {how}"
                 );
                 claim(name, published, share, Within::Amount(TOLERANCE))
             }));
@@ -177,13 +178,13 @@ fn analytic() -> Vec<Claim> {
     };
     vec![
         claim(
-            "Brooker's collapse: calls a second from which it is vulnerable, in closed form",
+            "Brooker's collapse, simulated independently: calls a second from which it is vulnerable; ours in closed form",
             VULNERABLE_FROM,
             number(&found, Code::NoHeadroom, "calls_borne_per_s"),
             Within::Amount(0.5),
         ),
         claim(
-            "Brooker's collapse: calls a second that it bears, in closed form",
+            "Brooker's collapse, simulated independently: calls a second that it bears; ours in closed form",
             BEARS,
             number(&found, Code::LatencyCoupled, "capacity_per_s"),
             Within::Amount(0.5),

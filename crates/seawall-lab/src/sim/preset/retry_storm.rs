@@ -41,21 +41,30 @@ const CLIENTS: u32 = 1_000;
 const STALL_AT: Instant = Instant::START.after(secs(10));
 const STALL: Duration = secs(5);
 const HORIZON: Duration = secs(120);
+/// What stands for a recovery that never comes, in seconds.
+const NEVER_S: f64 = 1e9;
+
+/// What a server does that stalls.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Stall {
+    FailsFast,
+    Hangs,
+}
 
 /// How the server stalls, and how many attempts a second it works off.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Part {
-    how: Trouble,
+    how: Stall,
     capacity: u64,
 }
 
 const PARTS: [Part; 6] = [
-    Part::new(Trouble::FailFast, 1_500),
-    Part::new(Trouble::FailFast, 2_000),
-    Part::new(Trouble::Hang, 1_200),
-    Part::new(Trouble::Hang, 1_500),
-    Part::new(Trouble::Hang, 2_000),
-    Part::new(Trouble::Hang, 5_000),
+    Part::new(Stall::FailsFast, 1_500),
+    Part::new(Stall::FailsFast, 2_000),
+    Part::new(Stall::Hangs, 1_200),
+    Part::new(Stall::Hangs, 1_500),
+    Part::new(Stall::Hangs, 2_000),
+    Part::new(Stall::Hangs, 5_000),
 ];
 
 const NONE: &str = "no retries";
@@ -83,14 +92,14 @@ struct Outcome {
 }
 
 impl Part {
-    const fn new(how: Trouble, capacity: u64) -> Self {
+    const fn new(how: Stall, capacity: u64) -> Self {
         Self { how, capacity }
     }
 
     fn name(self) -> String {
         let how = match self.how {
-            Trouble::FailFast => "fails fast",
-            _ => "hangs",
+            Stall::FailsFast => "fails fast",
+            Stall::Hangs => "hangs",
         };
         format!("{how}, {} a second", self.capacity)
     }
@@ -102,7 +111,10 @@ impl Part {
             outages: vec![Outage {
                 at: STALL_AT,
                 lasts: STALL,
-                how: self.how,
+                how: match self.how {
+                    Stall::FailsFast => Trouble::FailFast,
+                    Stall::Hangs => Trouble::Hang,
+                },
                 share: 1.0,
             }],
             ..Server::default()
@@ -112,23 +124,23 @@ impl Part {
 }
 
 fn contenders() -> Vec<Contender> {
-    let tries = |retries| bare(retries).first_byte(secs(1));
+    let retrying = |retries| bare(retries).first_byte(secs(1));
     let waits = |base, jitter| {
-        let builder = tries(3).backoff_base(base).backoff_min(Duration::ZERO);
+        let builder = retrying(3).backoff_base(base).backoff_min(Duration::ZERO);
         builder.jitter(jitter)
     };
     let full = waits(ms(100), Jitter::Full);
     let ours = built(PolicyBuilder::from_preset(Preset::Default).first_byte(secs(1)));
     let one = |name, policy: Policy| contender(name, policy, Fleet::One);
     vec![
-        one(NONE, at_once(tries(0))),
-        one(IMMEDIATE, at_once(tries(3))),
+        one(NONE, at_once(retrying(0))),
+        one(IMMEDIATE, at_once(retrying(3))),
         one(EXPONENTIAL, built(waits(ms(100), Jitter::None))),
         one(FULL, built(full)),
         one(FULL_SLOW, built(waits(secs(1), Jitter::Full))),
-        one(BUDGET, at_once(bucket(tries(3)))),
+        one(BUDGET, at_once(bucket(retrying(3)))),
         one(FULL_BUDGET, built(bucket(full))),
-        one(BREAKER, at_once(broken(tries(3)))),
+        one(BREAKER, at_once(broken(retrying(3)))),
         one(FULL_BOTH, built(broken(bucket(full)))),
         one(OURS, ours),
         contender(OURS_EACH, ours, Fleet::PerClient),
@@ -233,80 +245,99 @@ fn beside(study: &Study, outcomes: &[(&str, Outcome)]) -> Option<String> {
     ))
 }
 
-fn claims_of(part: Part, outcomes: &[(&str, Outcome)]) -> Vec<Claim> {
-    let found = |wanted: &str| {
-        outcomes
-            .iter()
-            .find(|(name, _)| *name == wanted)
-            .map(|(_, outcome)| *outcome)
-    };
-    let named = |policy: &str, what: &str| format!("stall that {}, {policy}: {what}", part.name());
-    let recovers = |policy: &str, published: f64| {
+/// What the reference says of a part, held to what its policies came to.
+struct Held<'a> {
+    part: Part,
+    outcomes: &'a [(&'a str, Outcome)],
+}
+
+impl Held<'_> {
+    fn found(&self, wanted: &str) -> Option<Outcome> {
+        let found = self.outcomes.iter().find(|(name, _)| *name == wanted);
+        found.map(|(_, outcome)| *outcome)
+    }
+
+    fn named(&self, policy: &str, what: &str) -> String {
+        format!("stall that {}, {policy}: {what}", self.part.name())
+    }
+
+    fn recovers(&self, policy: &str, published: f64) -> Option<Claim> {
         // The reference tells the first whole second from which it is well.
-        let measured = found(policy)?.recovery_s.map_or(f64::from(u32::MAX), libm::ceil);
-        let name = named(policy, "whole seconds to recovery");
+        let measured = self.found(policy)?.recovery_s.map_or(NEVER_S, libm::ceil);
+        let name = self.named(policy, "whole seconds to recovery");
         Some(claim(name, published, measured, Within::Amount(1.0)))
-    };
-    let never = |policy: &str| {
-        let recovered = f64::from(u8::from(found(policy)?.recovery_s.is_some()));
-        let name = named(policy, "recovers (1) or never does (0)");
+    }
+
+    fn never(&self, policy: &str) -> Option<Claim> {
+        let recovered = f64::from(u8::from(self.found(policy)?.recovery_s.is_some()));
+        let name = self.named(policy, "recovers (1) or never does (0)");
         Some(claim(name, 0.0, recovered, Within::AtMost))
-    };
-    let in_stall = |policy: &str, published: f64| {
-        let name = named(policy, "attempts a second in the stall");
-        Some(claim(
-            name,
-            published,
-            found(policy)?.in_stall,
-            Within::Share(0.02),
-        ))
-    };
+    }
+
+    fn in_stall(&self, policy: &str, published: f64) -> Option<Claim> {
+        let name = self.named(policy, "attempts a second in the stall");
+        let measured = self.found(policy)?.in_stall;
+        Some(claim(name, published, measured, Within::Share(0.02)))
+    }
+
+    /// Ours has no reference, but bounds.
+    fn ours(&self) -> [Option<Claim>; 2] {
+        let at_most = |what: &str, most: f64, measured: fn(Outcome) -> f64| {
+            let measured = measured(self.found(OURS)?);
+            Some(claim(self.named(OURS, what), most, measured, Within::AtMost))
+        };
+        [
+            at_most("seconds to recovery, no more than", 6.0, |ours| {
+                ours.recovery_s.unwrap_or(NEVER_S)
+            }),
+            at_most("worst second, times the load, no more than", 1.5, |ours| {
+                ours.peak / OFFERED
+            }),
+        ]
+    }
+}
+
+fn claims_of(part: Part, outcomes: &[(&str, Outcome)]) -> Vec<Claim> {
+    let held = Held { part, outcomes };
     let claims = match (part.how, part.capacity) {
-        (Trouble::FailFast, 1_500) => vec![
-            in_stall(IMMEDIATE, 4_028.0),
-            in_stall(EXPONENTIAL, 3_815.0),
-            in_stall(FULL_SLOW, 2_910.0),
-            recovers(IMMEDIATE, 0.0),
-            never(FULL_SLOW),
+        (Stall::FailsFast, 1_500) => vec![
+            held.in_stall(IMMEDIATE, 4_028.0),
+            held.in_stall(EXPONENTIAL, 3_815.0),
+            held.in_stall(FULL_SLOW, 2_910.0),
+            held.recovers(IMMEDIATE, 0.0),
+            held.never(FULL_SLOW),
         ],
-        (Trouble::FailFast, _) => vec![recovers(IMMEDIATE, 0.0), recovers(FULL_SLOW, 0.0)],
-        (_, 1_200) => vec![never(IMMEDIATE), recovers(NONE, 20.0), recovers(BREAKER, 3.0)],
-        (_, 1_500) => {
-            let ours = found(OURS);
-            let at_most = |what: &str, most, measured: Option<f64>| {
-                Some(claim(named(OURS, what), most, measured?, Within::AtMost))
-            };
-            vec![
-                in_stall(IMMEDIATE, 2_821.0),
-                never(IMMEDIATE),
-                never(EXPONENTIAL),
-                never(FULL),
-                recovers(NONE, 7.0),
-                recovers(BUDGET, 13.0),
-                recovers(BREAKER, 3.0),
-                at_most(
-                    "seconds to recovery, no more than",
-                    6.0,
-                    ours.map(|ours| ours.recovery_s.unwrap_or(f64::from(u32::MAX))),
-                ),
-                at_most(
-                    "worst second, times the load, no more than",
-                    1.5,
-                    ours.map(|ours| ours.peak / OFFERED),
-                ),
-            ]
-        }
-        (_, 2_000) => vec![
-            never(IMMEDIATE),
-            recovers(NONE, 3.0),
-            recovers(BUDGET, 5.0),
-            recovers(BREAKER, 1.0),
+        (Stall::FailsFast, 2_000) => vec![held.recovers(IMMEDIATE, 0.0), held.recovers(FULL_SLOW, 0.0)],
+        (Stall::Hangs, 1_200) => vec![
+            held.never(IMMEDIATE),
+            held.recovers(NONE, 20.0),
+            held.recovers(BREAKER, 3.0),
         ],
-        (_, _) => vec![
-            recovers(IMMEDIATE, 7.0),
-            recovers(NONE, 0.0),
-            recovers(BUDGET, 1.0),
+        (Stall::Hangs, 1_500) => [
+            held.in_stall(IMMEDIATE, 2_821.0),
+            held.never(IMMEDIATE),
+            held.never(EXPONENTIAL),
+            held.never(FULL),
+            held.recovers(NONE, 7.0),
+            held.recovers(BUDGET, 13.0),
+            held.recovers(BREAKER, 3.0),
+        ]
+        .into_iter()
+        .chain(held.ours())
+        .collect(),
+        (Stall::Hangs, 2_000) => vec![
+            held.never(IMMEDIATE),
+            held.recovers(NONE, 3.0),
+            held.recovers(BUDGET, 5.0),
+            held.recovers(BREAKER, 1.0),
         ],
+        (Stall::Hangs, 5_000) => vec![
+            held.recovers(IMMEDIATE, 7.0),
+            held.recovers(NONE, 0.0),
+            held.recovers(BUDGET, 1.0),
+        ],
+        // The reference has no other.
+        (Stall::FailsFast | Stall::Hangs, _) => Vec::new(),
     };
     claims.into_iter().flatten().collect()
 }

@@ -29,7 +29,7 @@ pub(super) const PRESET: Published = Published {
 };
 
 /// Shards, the threshold in thousandths, and the share of calls that is answered behind one breaker.
-const PUBLISHED: [(usize, u32, f64); 7] = [
+const SIMULATED: [(usize, u32, f64); 7] = [
     (10, 50, 0.136),
     (10, 100, 0.176),
     (10, 200, 0.83),
@@ -57,7 +57,7 @@ fn kinds() -> impl Iterator<Item = (usize, Spread)> {
 }
 
 fn thresholds(shards: usize) -> impl Iterator<Item = (u32, f64)> {
-    let of = PUBLISHED.into_iter().filter(move |(of, _, _)| *of == shards);
+    let of = SIMULATED.into_iter().filter(move |(of, _, _)| *of == shards);
     of.map(|(_, threshold, published)| (threshold, published))
 }
 
@@ -167,7 +167,8 @@ fn findings(studies: &[Study], tallies: &[Vec<Tally>]) -> Findings {
             if let (Spread::ShardsOneGate, Some((threshold, published))) = (spread, published) {
                 claims.push(claim(
                     format!(
-                        "Brooker's breakers: share answered of {shards} shards with one down, one breaker at {} %",
+                        "Brooker's breakers, simulated independently: share answered of {shards} shards with one down, one breaker \
+                         at {} %",
                         f64::from(threshold) / 10.0
                     ),
                     published,

@@ -320,111 +320,130 @@ impl Seen {
     }
 }
 
-/// What is known of the worlds without a simulator.
+/// What is known of the worlds without a simulator, and what was said of them.
 fn claims_of(part: Part, seen: &[Seen]) -> Vec<Claim> {
     let [none, fixed, exponential, last] = seen else {
         return Vec::new();
     };
-    let world = part.name();
-    let lost = |who: &str, percent: f64, seen: &Seen| {
+    let held = Held { world: part.name() };
+    match part {
+        Part::Independent => vec![
+            held.loses("none", 10.0, none),
+            held.takes("none", 142.0, &none.mean),
+            held.loses("fixed 1 s × 3", 0.01, fixed),
+            held.takes("fixed 1 s × 3", after(FAILS, FAILS, &FIXED_MS), &fixed.mean),
+            held.loses("exponential 100 ms × 3", 0.01, exponential),
+            held.takes(
+                "exponential 100 ms × 3",
+                after(FAILS, FAILS, &EXPONENTIAL_MS),
+                &exponential.mean,
+            ),
+        ],
+        Part::Sticky => {
+            let lost = 100.0 * FAILS * libm::pow(STICKS, 3.0);
+            vec![
+                held.loses("fixed 1 s × 3", lost, fixed),
+                held.takes("fixed 1 s × 3", after(FAILS, STICKS, &FIXED_MS), &fixed.mean),
+                held.loses("exponential 100 ms × 3", lost, exponential),
+                held.takes(
+                    "exponential 100 ms × 3",
+                    after(FAILS, STICKS, &EXPONENTIAL_MS),
+                    &exponential.mean,
+                ),
+            ]
+        }
+        // Whoever is 3.43 s or less from the end of the 5 s is there with the last of four attempts.
+        Part::Outages => vec![
+            held.loses("none", 10.0, none),
+            held.loses("fixed 1 s × 3", 10.0 * (5.0 - 3.0 * 1.142) / 5.0, fixed),
+        ],
+        Part::Pool => Vec::new(),
+        Part::ReadingOne => retried_calls(&held, fixed, exponential, last),
+        Part::ReadingTwo => all_calls(&held, fixed, exponential, last),
+    }
+}
+
+/// The reading in which the quoted times are those of calls that were retried.
+fn retried_calls(held: &Held, fixed: &Seen, exponential: &Seen, last: &Seen) -> Vec<Claim> {
+    vec![
+        held.loses("fixed 1 s × 2", 100.0 * FAILS * STICKS * STICKS, fixed),
+        held.takes(
+            "fixed 1 s × 2, of all calls,",
+            after(FAILS, STICKS, &FIXED_MS[..2]),
+            &fixed.mean,
+        ),
+        held.quoted("fixed loses 2.3 %", 2.3, &fixed.lost, 0.1),
+        held.quoted(
+            "fixed takes 1 847 ms, of retried calls",
+            1_847.0,
+            &fixed.retried,
+            0.02,
+        ),
+        held.quoted(
+            "exponential × 4 takes 523 ms, of retried calls",
+            523.0,
+            &exponential.retried,
+            0.05,
+        ),
+        held.quoted(
+            "exponential × 5 takes 523 ms, of retried calls",
+            523.0,
+            &last.retried,
+            0.05,
+        ),
+    ]
+}
+
+/// The reading in which they are those of all calls.
+fn all_calls(held: &Held, fixed: &Seen, exponential: &Seen, last: &Seen) -> Vec<Claim> {
+    vec![
+        held.quoted("fixed loses 2.3 %", 2.3, &fixed.lost, 0.1),
+        held.quoted("fixed takes 1 847 ms, of all calls", 1_847.0, &fixed.mean, 0.1),
+        held.quoted(
+            "exponential × 4 takes 523 ms, of all calls",
+            523.0,
+            &exponential.mean,
+            0.1,
+        ),
+        held.quoted(
+            "exponential × 5 takes 523 ms, of all calls",
+            523.0,
+            &last.mean,
+            0.1,
+        ),
+    ]
+}
+
+/// Mean waits before each retry.
+const FIXED_MS: [f64; 3] = [1_000.0; 3];
+const EXPONENTIAL_MS: [f64; 3] = [50.0, 100.0, 200.0];
+
+/// Figures of one world, held to what they should be.
+struct Held {
+    world: &'static str,
+}
+
+impl Held {
+    fn loses(&self, who: &str, percent: f64, seen: &Seen) -> Claim {
         // Counted calls: where the runs happen to agree, chance is that of the calls.
         #[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
         let by_calls = libm::sqrt(percent * (100.0 - percent) / seen.calls.max(1) as f64);
         let error = seen.lost.error.max(by_calls);
-        let name = format!("{world}: {who} loses, in percent (closed form)");
+        let name = format!("{}: {who} loses, in percent (closed form)", self.world);
         claim(name, percent, seen.lost.value, Within::Amount(ERRORS * error))
-    };
-    let takes = |who: &str, expected: f64, figure: &Figure| {
-        let name = format!("{world}: {who} takes, in ms (closed form)");
-        claim(
-            name,
-            expected,
-            figure.value,
-            Within::Amount((ERRORS * figure.error).max(0.5)),
-        )
-    };
-    // Near, and as near as so many runs can tell: through a pool they differ much.
-    let quoted = |what: &str, published: f64, figure: &Figure, share: f64| {
-        let name = format!("{world}: quoted, {what}");
+    }
+
+    fn takes(&self, who: &str, expected: f64, figure: &Figure) -> Claim {
+        let name = format!("{}: {who} takes, in ms (closed form)", self.world);
+        let amount = (ERRORS * figure.error).max(0.5);
+        claim(name, expected, figure.value, Within::Amount(amount))
+    }
+
+    /// Near, and as near as so many runs can tell: through a pool they differ much.
+    fn quoted(&self, what: &str, published: f64, figure: &Figure, share: f64) -> Claim {
+        let name = format!("{}: quoted, {what}", self.world);
         let amount = share * published + ERRORS / 2.0 * figure.error;
         claim(name, published, figure.value, Within::Amount(amount))
-    };
-    match part {
-        Part::Independent => vec![
-            lost("none", 10.0, none),
-            takes("none", 142.0, &none.mean),
-            lost("fixed 1 s × 3", 0.01, fixed),
-            takes("fixed 1 s × 3", after(FAILS, FAILS, &[1_000.0; 3]), &fixed.mean),
-            lost("exponential 100 ms × 3", 0.01, exponential),
-            takes(
-                "exponential 100 ms × 3",
-                after(FAILS, FAILS, &[50.0, 100.0, 200.0]),
-                &exponential.mean,
-            ),
-        ],
-        Part::Sticky => vec![
-            lost("fixed 1 s × 3", 100.0 * FAILS * libm::pow(STICKS, 3.0), fixed),
-            takes("fixed 1 s × 3", after(FAILS, STICKS, &[1_000.0; 3]), &fixed.mean),
-            lost(
-                "exponential 100 ms × 3",
-                100.0 * FAILS * libm::pow(STICKS, 3.0),
-                exponential,
-            ),
-            takes(
-                "exponential 100 ms × 3",
-                after(FAILS, STICKS, &[50.0, 100.0, 200.0]),
-                &exponential.mean,
-            ),
-        ],
-        // Whoever is 3.43 s or less from the end of the 5 s is there with the last of four attempts.
-        Part::Outages => vec![
-            lost("none", 10.0, none),
-            lost("fixed 1 s × 3", 10.0 * (5.0 - 3.0 * 1.142) / 5.0, fixed),
-        ],
-        Part::Pool => Vec::new(),
-        Part::ReadingOne => vec![
-            lost("fixed 1 s × 2", 100.0 * FAILS * STICKS * STICKS, fixed),
-            takes(
-                "fixed 1 s × 2, of all calls,",
-                after(FAILS, STICKS, &[1_000.0; 2]),
-                &fixed.mean,
-            ),
-            quoted("fixed loses 2.3 %", 2.3, &fixed.lost, 0.1),
-            quoted(
-                "fixed takes 1 847 ms, of retried calls",
-                1_847.0,
-                &fixed.retried,
-                0.02,
-            ),
-            quoted(
-                "exponential × 4 takes 523 ms, of retried calls",
-                523.0,
-                &exponential.retried,
-                0.05,
-            ),
-            quoted(
-                "exponential × 5 takes 523 ms, of retried calls",
-                523.0,
-                &last.retried,
-                0.05,
-            ),
-        ],
-        Part::ReadingTwo => vec![
-            quoted("fixed loses 2.3 %", 2.3, &fixed.lost, 0.1),
-            quoted("fixed takes 1 847 ms, of all calls", 1_847.0, &fixed.mean, 0.1),
-            quoted(
-                "exponential × 4 takes 523 ms, of all calls",
-                523.0,
-                &exponential.mean,
-                0.1,
-            ),
-            quoted(
-                "exponential × 5 takes 523 ms, of all calls",
-                523.0,
-                &last.mean,
-                0.1,
-            ),
-        ],
     }
 }
 
