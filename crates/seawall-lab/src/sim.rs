@@ -39,9 +39,9 @@ use world::World;
 ///
 /// A run that becomes larger than its [`bounds`] ends there, and its tally says so.
 pub fn run(model: &Model, contender: &Contender, seed: u64) -> Tally {
-    if bounds::bytes_before(model, contender) > bounds::RUN_BYTES_MAX {
+    if let Some(overran) = bounds::overran_before(model, contender) {
         return Tally {
-            overran: Some(bounds::Overrun::Memory),
+            overran: Some(overran),
             ..Tally::default()
         };
     }

@@ -8,7 +8,9 @@
 //! What this does not cover: many runs side by side, each within its bounds, on a machine with little memory; and what
 //! all of them keep, which whoever keeps it bounds.
 
-use super::model::{Contender, Model, Outage, Renewal};
+use super::luck::nanos;
+use super::model::{Contender, Load, Model, Outage, Renewal};
+use super::summary::float;
 use super::tally::{BIN, Bin};
 use seawall_core::time::Duration;
 use std::fmt;
@@ -122,8 +124,22 @@ pub(super) enum Look {
     Later,
 }
 
+/// What a run will have too much of for certain, whatever happens in it.
+pub(super) fn overran_before(model: &Model, contender: &Contender) -> Option<Overrun> {
+    if bytes_before(model, contender) > RUN_BYTES_MAX {
+        return Some(Overrun::Memory);
+    }
+    let comes = match &model.load {
+        Load::Open { per_second, .. } | Load::Pool { per_second, .. } => {
+            per_second * nanos(model.horizon) / 1e9
+        }
+        Load::Closed { .. } | Load::Trace { .. } => 0.0,
+    };
+    (comes > float(STEPS_MAX)).then_some(Overrun::Steps)
+}
+
 /// What a run takes before anybody calls: engines with their gates, and outages by chance.
-pub(super) fn bytes_before(model: &Model, contender: &Contender) -> u64 {
+fn bytes_before(model: &Model, contender: &Contender) -> u64 {
     let clients = u64::from(contender.fleet.processes(model.load.clients()));
     let between = model.layers.iter().map(|layer| u64::from(layer.processes));
     let processes: Vec<u64> = [clients].into_iter().chain(between).collect();

@@ -24,7 +24,7 @@ use fleet::Fleet;
 use patience::Patience;
 use seawall_core::time::Instant;
 use seawall_core::trace;
-use sources::{Nth, Source};
+use sources::{Nth, Source, Waiting};
 use std::collections::VecDeque;
 
 /// Something that happens.
@@ -93,6 +93,8 @@ pub(super) struct World<'m, A> {
     woken: VecDeque<(u32, u32)>,
     /// Whether those are being asked now.
     passing_on: bool,
+    /// Connections of a pool that came free, each with who gets it now.
+    next: VecDeque<(u32, Waiting)>,
     tally: Tally,
     bounds: Bounds,
 }
@@ -148,6 +150,7 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
             desks,
             woken: VecDeque::new(),
             passing_on: false,
+            next: VecDeque::new(),
             tally: Tally::of_layers(model.layers.len() + 1),
             bounds: Bounds::default(),
             model,
@@ -211,6 +214,9 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
             }
             Event::Resumes { server } => self.work_on(server),
             Event::Looks => self.look(),
+        }
+        while let Some((connection, waiting)) = self.next.pop_front() {
+            self.begin_waiting(connection, waiting);
         }
         true
     }

@@ -511,7 +511,8 @@ impl<A: Agenda<Event> + Default> World<'_, A> {
             self.agenda.push(at, Event::Calls { client, nth });
         }
         if let Some(waiting) = self.source.next_in_line() {
-            self.begin_waiting(call.client, waiting);
+            // Not from here: it may end at once, as all do behind an open breaker, and so may everybody in line.
+            self.next.push_back((call.client, waiting));
         }
     }
 

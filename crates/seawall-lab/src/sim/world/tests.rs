@@ -361,6 +361,11 @@ fn a_run_that_cannot_begin_within_its_bounds_does_not() {
         ),
         (many(Server::default()), contender(Fleet::One, second), None),
         (
+            model(open(1e9), vec![Server::default()]),
+            contender(Fleet::One, second),
+            Some(Overrun::Steps),
+        ),
+        (
             many(renewed),
             contender(Fleet::One, second),
             Some(Overrun::Memory),
@@ -404,4 +409,37 @@ fn what_was_due_before_the_warm_up_ended_costs_nothing() {
     let tally = crate::sim::run(&model(load, vec![server]), &contender, 1);
     assert_eq!((tally.calls, tally.tokens_in, tally.tokens_out), (2, 2_000, 20));
     assert_eq!(tally.cost_pico_dollars, 2_000 * 1_000_000);
+}
+
+#[test]
+fn a_line_of_any_length_that_a_breaker_turns_away_at_once_needs_no_stack() {
+    // Could break by a call that begins while the one before it ends: behind an open breaker each ends at once, and the
+    // stack is as deep as the line is long.
+    let load = Load::Pool {
+        connections: 2,
+        per_second: 5_000.0,
+        gaps: Gaps::Constant,
+    };
+    let server = Server {
+        service: Length::Fixed(millis(600)),
+        ..workers(2, vec![outage(Trouble::FailFast, 1.0)])
+    };
+    let contender = Contender {
+        name: "one".to_owned(),
+        policy: policy(|builder| builder.retries(0)),
+        fleet: Fleet::One,
+    };
+    let model = model(load, vec![server]);
+    let run = move || crate::sim::run(&model, &contender, 1);
+    let small = std::thread::Builder::new().stack_size(256 * 1024);
+    let tally = small
+        .spawn(run)
+        .expect("a thread")
+        .join()
+        .expect("it has stack enough");
+    let at_once = tally.bins.iter().map(|bin| bin.failed).max();
+    assert!(
+        at_once > Some(20_000),
+        "{at_once:?} of the line were turned away at once"
+    );
 }
