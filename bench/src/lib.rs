@@ -25,6 +25,7 @@ pub mod window;
 #[cfg(feature = "peers")]
 pub mod wire;
 
+use std::process::Command;
 use std::time::Instant;
 
 /// Iterations of one batch: tens of microseconds, well within a scheduler's slice.
@@ -64,4 +65,19 @@ pub fn measure(mut iteration: impl FnMut()) -> Cost {
         p50_ns: per_iteration_ns[BATCHES / 2],
         allocations,
     }
+}
+
+/// The cargo that started this program, to build another.
+///
+/// It does not see what the first one said of this package: the build script of ring asks for these variables, and all that
+/// stands on ring would be built again.
+pub fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") || text == "OUT_DIR" {
+            command.env_remove(&name);
+        }
+    }
+    command
 }

@@ -5,8 +5,8 @@
 //! each peer still does what we say of it.
 
 use seawall_bench::allocations::Counting;
-use seawall_bench::{contended, memory, speed, window, wire};
-use std::process::{Command, ExitCode};
+use seawall_bench::{cargo, contended, memory, speed, window, wire};
+use std::process::ExitCode;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -106,10 +106,9 @@ fn check() -> ExitCode {
 
 /// Builds and runs another program of this package, as this one was. Says whether it ended well.
 fn run(program: &str, arguments: &[&str]) -> bool {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
     let profile = profile();
-    let ended = Command::new(cargo)
+    let ended = cargo()
         .args(["run", "--quiet", "--locked", "--profile", &profile])
         .args(["--manifest-path", manifest, "--bin", program])
         .args(features(program, &profile))

@@ -4,14 +4,12 @@
 //! a future. So each such program stands beside its crate's tests as a target that nobody builds, and here the words
 //! that its author meets are held: the headline, the label under the code, and the notes of ours.
 
-use crate::repo::{Error, Repo};
+use crate::repo::{Error, Repo, cargo};
 use serde_json::Value;
-use std::process::Command;
 
 /// What the compiler says first of each error in the target `test`, in order: where, what, what under it, what to do.
 pub fn said(repo: &Repo, test: &str) -> Result<Vec<String>, Error> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
+    let mut command = cargo();
     // The workspace's own choice of features, so that nothing is built for this but the program.
     command
         .current_dir(repo.root())

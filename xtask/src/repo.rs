@@ -113,8 +113,7 @@ impl Repo {
 
     /// What `cargo` prints for these words at the root. Never touches the network.
     pub fn cargo(&self, words: &[&str]) -> Result<String, Error> {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut command = Command::new(cargo);
+        let mut command = cargo();
         command.current_dir(&self.root).args(words).arg("--offline");
         output(command)
     }
@@ -139,6 +138,21 @@ impl Repo {
                 detail: error.to_string(),
             })
     }
+}
+
+/// The cargo that started this program, or the usual one, to be run once more.
+///
+/// It does not see what the first one said of this package: the build script of ring asks for these variables, so a cargo
+/// that sees them builds ring and all that stands on it again, and so does the next one that does not.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") || text == "OUT_DIR" {
+            command.env_remove(&name);
+        }
+    }
+    command
 }
 
 /// Runs a command to its end; its standard output, or an error that carries its standard error.
@@ -225,3 +239,6 @@ impl std::error::Error for Error {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -81,7 +81,7 @@ async fn answer(stream: &mut TcpStream) -> usize {
     loop {
         let text = String::from_utf8_lossy(&bytes).to_ascii_lowercase();
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length = head
+            let length: usize = head
                 .lines()
                 .find_map(|line| line.strip_prefix("content-length: "))
                 .and_then(|length| length.parse().ok())

@@ -155,8 +155,7 @@ pub(crate) fn nginx() -> Option<Server> {
 /// Builds `seawall` as users get it; where it stands.
 pub(crate) fn program() -> Option<PathBuf> {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo)
+    let built = seawall_bench::cargo()
         .args([
             "build",
             "--quiet",
