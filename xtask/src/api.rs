@@ -7,10 +7,10 @@
 //! The list is read from rustdoc's JSON, which is not stable: it has a number, and this reads one number. So the
 //! snapshots are made and checked by the compiler that the house builds with.
 
-use crate::repo::{Error, Repo, output};
+use crate::repo::{Error, Repo, cargo, output};
 use crate::tidy::Finding;
 use std::fmt::Write;
-use std::process::Command;
+use std::path::{Path, PathBuf};
 
 /// The crates whose items users may name.
 pub const CRATES: [&str; 3] = ["seawall-core", "seawall", "seawall-lab"];
@@ -29,7 +29,8 @@ pub struct Snapshot {
 /// # Errors
 /// A crate that does not build, or a compiler whose rustdoc writes another form.
 pub fn snapshots(repo: &Repo) -> Result<Vec<Snapshot>, Error> {
-    CRATES.iter().map(|name| snapshot(repo, name)).collect()
+    let folder = documented(repo)?;
+    CRATES.iter().map(|name| snapshot(&folder, name)).collect()
 }
 
 /// What is not as its snapshot says.
@@ -67,27 +68,29 @@ fn difference(stands: &str, made: &str) -> Option<String> {
     Some(text)
 }
 
-fn snapshot(repo: &Repo, name: &str) -> Result<Snapshot, Error> {
-    let folder = repo.root().join("target/api");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
+/// Documents the libraries as JSON, and says in which folder.
+///
+/// All of the workspace with every feature and the examples, as the lints see it: a choice of its own would build tokio
+/// and all that stands on it again.
+fn documented(repo: &Repo) -> Result<PathBuf, Error> {
+    let mut command = cargo();
     command
         .current_dir(repo.root())
-        .args([
-            "rustdoc",
-            "--locked",
-            "--lib",
-            "--all-features",
-            "-p",
-            name,
-            "--target-dir",
-        ])
-        .arg(&folder)
-        .args(["--", "-Z", "unstable-options", "--output-format", "json"])
-        // The form of the output is unstable, so a stable compiler asks to be told that we know.
-        .env("RUSTC_BOOTSTRAP", "1");
+        .args(["doc", "--locked", "--no-deps", "--workspace", "--all-features"])
+        .args(["--lib", "--examples"])
+        .env("RUSTDOCFLAGS", "-Z unstable-options --output-format json")
+        .env("RUSTDOC", repo.root().join("xtask/rustdoc"));
     output(command)?;
-    let json = folder.join(format!("doc/{}.json", name.replace('-', "_")));
+    let metadata = repo.metadata(&["--no-deps"])?;
+    let target = metadata["target_directory"].as_str().ok_or_else(|| Error::Form {
+        path: "cargo metadata".to_owned(),
+        detail: "names no target_directory".to_owned(),
+    })?;
+    Ok(Path::new(target).join("doc"))
+}
+
+fn snapshot(folder: &Path, name: &str) -> Result<Snapshot, Error> {
+    let json = folder.join(format!("{}.json", name.replace('-', "_")));
     let api = public_api::Builder::from_rustdoc_json(&json)
         .omit_blanket_impls(true)
         .omit_auto_trait_impls(true)
