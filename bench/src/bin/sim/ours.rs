@@ -6,9 +6,7 @@ use crate::shop::{
 use seawall_core::policy::{Jitter, Policy, Preset};
 use seawall_core::time::{Duration, Instant};
 use seawall_lab::sim::luck::Length;
-use seawall_lab::sim::model::{
-    Capacity, Contender, Failures, Fleet, Gaps, Load, Model, Outage, Server, Spread, Start, Trouble,
-};
+use seawall_lab::sim::model::{Capacity, Contender, Failures, Fleet, Gaps, Load, Model, Outage, Server, Spread, Start, Tokens, Trouble};
 use seawall_lab::sim::run;
 use seawall_lab::sim::tally::Tally;
 
@@ -40,6 +38,7 @@ pub fn counts(tally: &Tally) -> Counts {
 fn model(load: Load, workers: u32, horizon: f64) -> Model {
     Model {
         load,
+        tokens: Tokens::NONE,
         hop: Length::Fixed(of(HOP)),
         layers: Vec::new(),
         servers: vec![Server {

@@ -79,6 +79,10 @@ pub fn lacks(study: &Study) -> Vec<String> {
             server.limit.is_some(),
             "limit: the mock's own limit counts the tokens of real bodies",
         );
+        lack(
+            server.generation.is_some(),
+            "generation: the twin's calls are no calls of a model, and its answers no streams",
+        );
         let refuses = server.outages.iter().any(|outage| outage.how == Trouble::Refuse);
         lack(
             refuses,

@@ -19,6 +19,7 @@ use super::study::{Claim, Study};
 use super::summary::Summary;
 use super::tally::Tally;
 use crate::scenario::Colour;
+use seawall_core::verdict::Endpoint;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -226,7 +227,9 @@ fn scenario(study: &Study) -> Map<String, Value> {
     let mut all = Map::new();
     all.insert("name".to_owned(), json!(study.name));
     all.extend(model(&study.model));
-    let policies = study.contenders.iter().map(contender).map(Value::Object);
+    let endpoint = study.model.endpoint();
+    let policies = study.contenders.iter();
+    let policies = policies.map(|policy| Value::Object(contender(policy, endpoint)));
     all.insert("policy".to_owned(), policies.collect());
     all
 }
@@ -236,12 +239,12 @@ pub(super) fn model(model: &Model) -> Map<String, Value> {
     switches::model(model)
 }
 
-/// Every setting of a policy that the simulator has a use for, and who shares its gates.
-pub(super) fn contender(contender: &Contender) -> Map<String, Value> {
+/// Every setting of a policy for calls of a kind that the simulator has a use for, and who shares its gates.
+pub(super) fn contender(contender: &Contender, endpoint: Endpoint) -> Map<String, Value> {
     let mut policy = Map::new();
     policy.insert("name".to_owned(), json!(contender.name));
     policy.insert("fleet".to_owned(), switches::fleet(contender.fleet));
-    if let Value::Object(settings) = self::policy::settings(&contender.policy) {
+    if let Value::Object(settings) = self::policy::settings(&contender.policy, endpoint) {
         policy.extend(settings);
     }
     policy

@@ -231,6 +231,72 @@ impl Length {
     }
 }
 
+/// How many of something there are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Amount {
+    /// Always as many.
+    Fixed(u32),
+    /// Evenly from the one to the other.
+    Uniform {
+        /// The least.
+        least: u32,
+        /// The most.
+        most: u32,
+    },
+    /// Exponential, of this mean: many short ones, few long ones.
+    Exponential {
+        /// The mean.
+        mean: u32,
+    },
+    /// Log-normal, by two of its percentiles: what prompts and answers look like.
+    LogNormal {
+        /// Half are at most this.
+        p50: u32,
+        /// 99 of 100 are at most this.
+        p99: u32,
+    },
+}
+
+impl Amount {
+    /// One amount, to the nearest whole.
+    #[inline]
+    pub fn draw(self, draws: &mut Draws) -> u32 {
+        match self {
+            Self::Fixed(amount) => amount,
+            Self::Uniform { least, most } => {
+                least + draws.below(most.saturating_sub(least).saturating_add(1))
+            }
+            Self::Exponential { .. } | Self::LogNormal { .. } => {
+                u32::try_from(self.as_length().draw(draws).as_nanos()).unwrap_or(u32::MAX)
+            }
+        }
+    }
+
+    /// The mean.
+    pub fn mean(self) -> f64 {
+        nanos(self.as_length().mean())
+    }
+
+    /// The same spread, a nanosecond for each.
+    const fn as_length(self) -> Length {
+        const fn of(amount: u32) -> Duration {
+            Duration::from_nanos(amount as u64)
+        }
+        match self {
+            Self::Fixed(amount) => Length::Fixed(of(amount)),
+            Self::Uniform { least, most } => Length::Uniform {
+                shortest: of(least),
+                longest: of(most),
+            },
+            Self::Exponential { mean } => Length::Exponential { mean: of(mean) },
+            Self::LogNormal { p50, p99 } => Length::LogNormal {
+                p50: of(p50),
+                p99: of(p99),
+            },
+        }
+    }
+}
+
 /// The finaliser of SplitMix64.
 #[inline]
 const fn mix(seed: u64) -> u64 {

@@ -1,10 +1,11 @@
 //! What is simulated: who calls, through which layers, and what the servers do. Every switch that decides an outcome is
 //! here, so that a scenario file and a report can name it.
 
-use super::luck::Length;
+use super::luck::{Amount, Draws, Length, Luck, Purpose, nanos, whole};
 use crate::plan::Limit;
 use seawall_core::policy::Policy;
 use seawall_core::time::{Duration, Instant};
+use seawall_core::verdict::Endpoint;
 use std::sync::Arc;
 
 /// One scenario, without the policies that are compared in it.
@@ -12,6 +13,8 @@ use std::sync::Arc;
 pub struct Model {
     /// Who calls, and when.
     pub load: Load,
+    /// How many tokens its calls have, where no trace says it.
+    pub tokens: Tokens,
     /// How long a message is on its way, each way.
     pub hop: Length,
     /// Callers between the clients and the servers, the nearest to the clients first. Empty: the clients call the servers.
@@ -33,6 +36,98 @@ impl Model {
             Spread::Route => &self.servers[..self.servers.len().min(1)],
             Spread::ShardsOneGate | Spread::ShardsOwnGates => &self.servers,
         }
+    }
+
+    /// What kind of calls these are: it decides the limits that a policy leaves open (rules F1 and F2).
+    pub fn endpoint(&self) -> Endpoint {
+        let generated = self.servers.iter().filter_map(|server| server.generation);
+        let kinds = generated.map(|generation| match generation.sent {
+            AnswerIs::Whole => Endpoint::Inference,
+            AnswerIs::Streamed => Endpoint::InferenceStream,
+        });
+        // All servers of a model answer alike: a file that says otherwise is refused.
+        kinds.last().unwrap_or(Endpoint::General)
+    }
+
+    /// How many tokens a call reads, writes, and has charged to a limit before it is worked on: the means.
+    pub(crate) fn mean_tokens(&self) -> MeanTokens {
+        match &self.load {
+            Load::Trace { calls, .. } if self.tokens == Tokens::NONE => {
+                let mean = |count: fn(&Arrival) -> u32| {
+                    let sum: f64 = calls.iter().map(|call| f64::from(count(call))).sum();
+                    sum / crate::sim::summary::float(calls.len().max(1) as u64)
+                };
+                let (read, written) = (mean(|call| call.tokens_in), mean(|call| call.tokens_out));
+                MeanTokens {
+                    read,
+                    written,
+                    charged: read + written,
+                }
+            }
+            Load::Open { .. } | Load::Closed { .. } | Load::Pool { .. } | Load::Trace { .. } => MeanTokens {
+                read: self.tokens.read.mean(),
+                written: self.tokens.written.mean(),
+                charged: self.tokens.charged_mean(),
+            },
+        }
+    }
+
+    /// How long a server of this model takes for an attempt, in the mean, where nothing is wrong.
+    pub(crate) fn service_mean(&self, server: &Server) -> Duration {
+        let plain = server.service.mean();
+        let Some(generation) = server.generation else {
+            return plain;
+        };
+        let MeanTokens { read, written, .. } = self.mean_tokens();
+        let reads = nanos(generation.per_token_in) * read;
+        plain.plus(whole(reads + nanos(generation.per_token_out) * written))
+    }
+}
+
+/// How many tokens calls have in the mean.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct MeanTokens {
+    pub(crate) read: f64,
+    pub(crate) written: f64,
+    pub(crate) charged: f64,
+}
+
+/// How many tokens a call has: drawn for it once, so that each of its attempts has the same.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tokens {
+    /// Of its prompt.
+    pub read: Amount,
+    /// Of its answer.
+    pub written: Amount,
+    /// The most that the call lets be written, which limits are charged before the work; an answer ends there. `None`:
+    /// callers foretell their answers to the token.
+    pub written_max: Option<u32>,
+}
+
+impl Tokens {
+    /// None at all.
+    pub const NONE: Self = Self {
+        read: Amount::Fixed(0),
+        written: Amount::Fixed(0),
+        written_max: None,
+    };
+
+    /// Those of the `nth` call of `who`: read, and written.
+    pub(crate) fn of_call(&self, luck: Luck, who: u64, nth: u64) -> (u32, u32) {
+        let mut draws: Draws = luck.of(Purpose::Tokens, who, nth);
+        let read = self.read.draw(&mut draws);
+        let written = self.written.draw(&mut draws);
+        (read, written.min(self.written_max.unwrap_or(u32::MAX)))
+    }
+
+    /// What limits are charged for the answer of a call that is answered with so many.
+    pub(crate) fn charged(&self, written: u32) -> u32 {
+        self.written_max.map_or(written, |most| most.max(written))
+    }
+
+    /// The mean of what limits are charged for a call.
+    pub(crate) fn charged_mean(&self) -> f64 {
+        self.read.mean() + self.written_max.map_or(self.written.mean(), f64::from)
     }
 }
 
@@ -224,6 +319,11 @@ pub struct Server {
     pub queue_max: Option<u32>,
     /// What becomes of work whose caller has stopped waiting.
     pub orphans: Orphans,
+    /// How long a worker is busy with each attempt that finds the queue full or the limit used up: such work comes before
+    /// all that waits. Zero: refusals cost nothing.
+    pub reject_cost: Duration,
+    /// What an attempt takes for each of its tokens, beside `service`; `None` is nothing.
+    pub generation: Option<Generation>,
     /// What goes wrong of itself.
     pub failures: Failures,
     /// How many it lets in, and how it tells.
@@ -245,6 +345,8 @@ impl Default for Server {
             order: Order::Fifo,
             queue_max: None,
             orphans: Orphans::Worked,
+            reject_cost: Duration::ZERO,
+            generation: None,
             failures: Failures::None,
             limit: None,
             outages: Vec::new(),
@@ -252,6 +354,26 @@ impl Default for Server {
             price: Price::default(),
         }
     }
+}
+
+/// An answer that a language model makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Generation {
+    /// For each token that is read, before the first one is written.
+    pub per_token_in: Duration,
+    /// For each token that is written.
+    pub per_token_out: Duration,
+    /// How the answer is sent.
+    pub sent: AnswerIs,
+}
+
+/// How an answer is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswerIs {
+    /// In one piece when the last token is written: its first byte is its last.
+    Whole,
+    /// As it is written: its caller accepts it at the first token, and from there on sends it to nobody else.
+    Streamed,
 }
 
 /// How attempts are worked off.

@@ -130,7 +130,7 @@ pub enum Code {
 /// use seawall_core::policy::{Policy, Preset};
 /// use seawall_core::time::Duration;
 /// use seawall_lab::sim::luck::Length;
-/// use seawall_lab::sim::model::{Capacity, Contender, Fleet, Gaps, Load, Model, Server, Spread};
+/// use seawall_lab::sim::model::{Capacity, Contender, Fleet, Gaps, Load, Model, Server, Spread, Tokens};
 /// use seawall_lab::sim::precheck::{Stability, precheck};
 /// let server = Server {
 ///     capacity: Capacity::Workers(30),
@@ -139,6 +139,7 @@ pub enum Code {
 /// };
 /// let model = Model {
 ///     load: Load::Open { clients: 100, per_second: 200.0, gaps: Gaps::Poisson, bursts: vec![] },
+///     tokens: Tokens::NONE,
 ///     hop: Length::ZERO,
 ///     layers: vec![],
 ///     servers: vec![server],

@@ -446,7 +446,10 @@ enum Admitted {
 
 /// How long a server takes and messages are on their way, where nobody waits for anybody.
 fn answer(model: &Model) -> Duration {
-    let services = model.servers.iter().map(|server| nanos(server.service.mean()));
+    let services = model
+        .servers
+        .iter()
+        .map(|server| nanos(model.service_mean(server)));
     let longest = services.fold(0.0, f64::max);
     whole(longest + 2.0 * nanos(model.hop.mean()))
 }

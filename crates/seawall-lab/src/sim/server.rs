@@ -8,10 +8,10 @@
 //! that on the agenda.
 
 use super::luck::{Draws, Luck, Purpose, nanos, whole};
-use super::model::{Capacity, Failures, Order, Orphans, Outage, Server, Trouble};
-use crate::plan::{Admission, Meter, Wait};
+use super::model::{AnswerIs, Capacity, Failures, Order, Orphans, Outage, Server, Trouble};
+use crate::plan::{Admission, Meter, Seat, Wait};
 use seawall_core::time::{Duration, Instant};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Deref;
 
 /// What an attempt came to.
@@ -45,6 +45,8 @@ pub(crate) struct Ticket {
     pub(crate) tokens_out: u32,
     /// Whether its call was due after the warm-up.
     pub(crate) is_counted: bool,
+    /// The most that the answer may have, which is charged to a limit before the work.
+    pub(crate) tokens_out_max: u32,
     /// When its caller stops waiting.
     pub(crate) until: Instant,
 }
@@ -62,6 +64,8 @@ pub(crate) struct Job {
     pub(crate) attempt: u64,
     pub(crate) ticket: Ticket,
     lasts: Duration,
+    /// Of that, from the first byte of the answer on.
+    speaks: Duration,
     fate: Fate,
     /// The version that it read.
     version: u64,
@@ -75,9 +79,19 @@ pub(crate) enum Taken {
     /// It is worked on until then.
     Works { job: u32, until: Instant },
     /// It waits for a worker.
-    Waits,
+    Waits { job: u32 },
     /// It has read a version; its write comes when the world brings it.
     Read { job: u32 },
+}
+
+impl Taken {
+    /// The job that it became.
+    const fn job(&self) -> Option<u32> {
+        match self {
+            Self::Over(_) => None,
+            Self::Works { job, .. } | Self::Waits { job } | Self::Read { job } => Some(*job),
+        }
+    }
 }
 
 /// A job that a worker has finished with.
@@ -88,6 +102,16 @@ pub(crate) struct Done {
     pub(crate) worked: Duration,
 }
 
+impl Done {
+    /// Whether the work was done that is paid for: a refusal costs its server something, and its caller nothing.
+    pub(crate) const fn is_billed(&self) -> bool {
+        match self.fate {
+            Fate::Answered | Fate::Failed | Fate::Truncated | Fate::Conflict | Fate::GivenUp => true,
+            Fate::Refused | Fate::Shed | Fate::Throttled { .. } => false,
+        }
+    }
+}
+
 /// A server at work.
 #[derive(Debug)]
 pub(crate) struct Desk<S> {
@@ -96,6 +120,15 @@ pub(crate) struct Desk<S> {
     jobs: Vec<Job>,
     free: Vec<u32>,
     waiting: VecDeque<u32>,
+    /// Attempts that are to be refused, and wait for a worker to do it.
+    refusals: VecDeque<u32>,
+    /// Whether it limits attempts at once.
+    has_seats: bool,
+    /// By job, the seats of that limit, and the one of whoever was let in last.
+    seats: BTreeMap<u32, Seat>,
+    free_seat: Option<Seat>,
+    /// Whether answers are heard before they are whole.
+    streams: bool,
     working: u32,
     version: u64,
     meter: Meter,
@@ -106,12 +139,19 @@ pub(crate) struct Desk<S> {
 
 impl<S: Deref<Target = Server>> Desk<S> {
     pub(crate) fn new(server: S, outages: Vec<Outage>, luck: Luck) -> Self {
+        let sent = server.generation.map(|generation| generation.sent);
+        let limit = server.limit.as_ref();
         Self {
+            has_seats: limit.is_some_and(|limit| limit.concurrency.is_some()),
+            free_seat: None,
+            streams: sent == Some(AnswerIs::Streamed),
             server,
             luck,
             jobs: Vec::new(),
             free: Vec::new(),
             waiting: VecDeque::new(),
+            refusals: VecDeque::new(),
+            seats: BTreeMap::new(),
             working: 0,
             version: 0,
             meter: Meter::default(),
@@ -149,21 +189,32 @@ impl<S: Deref<Target = Server>> Desk<S> {
             Some(Trouble::Throttle { retry_after }) => return Taken::Over(Fate::Throttled { retry_after }),
             Some(Trouble::Hang | Trouble::Slow { .. } | Trouble::Truncate) | None => {}
         }
-        if let Some(refused) = self.over_the_limit(now, ticket) {
-            return Taken::Over(refused);
+        if let Some(fate) = self.over_the_limit(now, ticket) {
+            return self.refuse(now, attempt, ticket, fate, trouble);
         }
         let fate = match trouble {
             Some(Trouble::Truncate) => Fate::Truncated,
             _ if self.fails(ticket) => Fate::Failed,
             _ => Fate::Answered,
         };
+        let (lasts, speaks) = self.length(ticket, trouble);
         let job = Job {
             attempt,
             ticket,
-            lasts: self.length(ticket, trouble),
+            lasts,
+            speaks,
             fate,
             version: self.version,
         };
+        let taken = self.begin(now, job, trouble);
+        if self.has_seats {
+            let seat = self.free_seat.take();
+            self.seats.extend(taken.job().zip(seat));
+        }
+        taken
+    }
+
+    fn begin(&mut self, now: Instant, job: Job, trouble: Option<Trouble>) -> Taken {
         match self.server.capacity {
             Capacity::OptimisticLock => Taken::Read { job: self.keep(job) },
             // What comes in a stall is begun when that is over.
@@ -177,13 +228,45 @@ impl<S: Deref<Target = Server>> Desk<S> {
                 }
                 let waiting = u32::try_from(self.waiting.len()).unwrap_or(u32::MAX);
                 if self.server.queue_max.is_some_and(|most| waiting >= most) {
-                    return Taken::Over(Fate::Shed);
+                    return self.refuse(now, job.attempt, job.ticket, Fate::Shed, trouble);
                 }
                 let job = self.keep(job);
                 self.waiting.push_back(job);
-                Taken::Waits
+                Taken::Waits { job }
             }
         }
+    }
+
+    /// Refuses an attempt: at once, or where that takes a worker's time, when one has had it.
+    #[inline(never)]
+    fn refuse(
+        &mut self,
+        now: Instant,
+        attempt: u64,
+        ticket: Ticket,
+        fate: Fate,
+        trouble: Option<Trouble>,
+    ) -> Taken {
+        let Capacity::Workers(workers) = self.server.capacity else {
+            return Taken::Over(fate);
+        };
+        if self.server.reject_cost.is_zero() {
+            return Taken::Over(fate);
+        }
+        let job = Job {
+            attempt,
+            ticket,
+            lasts: self.server.reject_cost,
+            speaks: Duration::ZERO,
+            fate,
+            version: self.version,
+        };
+        if self.working < workers && !matches!(trouble, Some(Trouble::Hang)) {
+            return self.start(now, job);
+        }
+        let job = self.keep(job);
+        self.refusals.push_back(job);
+        Taken::Waits { job }
     }
 
     /// The write of an attempt that read a version has come.
@@ -208,7 +291,7 @@ impl<S: Deref<Target = Server>> Desk<S> {
     /// Whether nothing waits and nothing is worked on.
     #[cfg(feature = "net")]
     pub(crate) fn is_idle(&self) -> bool {
-        self.working == 0 && self.waiting.is_empty()
+        self.working == 0 && self.waiting.is_empty() && self.refusals.is_empty()
     }
 
     /// A worker has finished.
@@ -235,10 +318,11 @@ impl<S: Deref<Target = Server>> Desk<S> {
             return None;
         }
         loop {
-            let job = match self.server.order {
+            // Who is refused is refused before anybody is served: a server turns away at its door.
+            let job = self.refusals.pop_front().or_else(|| match self.server.order {
                 Order::Fifo => self.waiting.pop_front(),
                 Order::Lifo => self.waiting.pop_back(),
-            }?;
+            })?;
             let waiting = self.jobs[job as usize];
             if self.server.orphans == Orphans::Dropped
                 && (waiting.ticket.until <= now || !waits_for(waiting.attempt))
@@ -259,7 +343,19 @@ impl<S: Deref<Target = Server>> Desk<S> {
         }
     }
 
-    fn length(&self, ticket: Ticket, trouble: Option<Trouble>) -> Duration {
+    /// When the first byte of an answer leaves that is whole at `until`, and the name of its attempt; `None` where that
+    /// is the same.
+    #[inline]
+    pub(crate) fn speaks_at(&self, job: u32, until: Instant) -> Option<(u64, Instant)> {
+        if !self.streams {
+            return None;
+        }
+        let job = &self.jobs[job as usize];
+        matches!(job.fate, Fate::Answered | Fate::Truncated).then(|| (job.attempt, until.before(job.speaks)))
+    }
+
+    /// How long an attempt takes, and of that from its first byte on.
+    fn length(&self, ticket: Ticket, trouble: Option<Trouble>) -> (Duration, Duration) {
         let plain = self
             .server
             .service
@@ -268,9 +364,17 @@ impl<S: Deref<Target = Server>> Desk<S> {
             Capacity::Coupled { slope } => plain.plus(slope.times(u64::from(self.working))),
             Capacity::Unbounded | Capacity::Workers(_) | Capacity::OptimisticLock => plain,
         };
+        let (plain, speaks) = match self.server.generation {
+            None => (plain, Duration::ZERO),
+            Some(generation) => {
+                let reads = generation.per_token_in.times(u64::from(ticket.tokens_in));
+                let speaks = generation.per_token_out.times(u64::from(ticket.tokens_out));
+                (plain.plus(reads).plus(speaks), speaks)
+            }
+        };
         match trouble {
-            Some(Trouble::Slow { factor }) => whole(nanos(plain) * factor),
-            _ => plain,
+            Some(Trouble::Slow { factor }) => (whole(nanos(plain) * factor), whole(nanos(speaks) * factor)),
+            _ => (plain, speaks),
         }
     }
 
@@ -291,9 +395,15 @@ impl<S: Deref<Target = Server>> Desk<S> {
 
     fn over_the_limit(&mut self, now: Instant, ticket: Ticket) -> Option<Fate> {
         let limit = self.server.limit.as_ref()?;
-        let tokens = u64::from(ticket.tokens_in) + u64::from(ticket.tokens_out);
+        let tokens = u64::from(ticket.tokens_in) + u64::from(ticket.tokens_out_max);
         match self.meter.ask(limit, now, b"", tokens) {
-            Admission::Admitted(..) | Admission::Full => None,
+            Admission::Admitted(_, seat) => {
+                if self.has_seats {
+                    self.free_seat = Some(seat);
+                }
+                None
+            }
+            Admission::Full => None,
             Admission::Refused(refusal) => Some(Fate::Throttled {
                 retry_after: match refusal.wait {
                     Wait::For(wait) => Some(wait.up_to_millis()),
@@ -329,6 +439,12 @@ impl<S: Deref<Target = Server>> Desk<S> {
 
     fn let_go(&mut self, job: u32) -> Job {
         self.free.push(job);
+        if self.has_seats {
+            self.seats.remove(&job);
+        }
         self.jobs[job as usize]
     }
 }
+
+#[cfg(test)]
+mod tests;

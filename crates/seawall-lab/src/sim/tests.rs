@@ -1,5 +1,7 @@
 //! The world held to what is known in closed form, and to itself.
 
+mod tokens;
+
 use super::agenda::Heap;
 use super::luck::Length;
 use super::model::*;
@@ -50,6 +52,7 @@ fn open(per_second: f64, horizon: Duration, server: Server) -> Model {
             gaps: Gaps::Poisson,
             bursts: Vec::new(),
         },
+        tokens: Tokens::NONE,
         hop: Length::ZERO,
         layers: Vec::new(),
         servers: vec![server],

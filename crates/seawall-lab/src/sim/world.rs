@@ -38,6 +38,10 @@ pub(super) enum Event {
     Reaches { attempt: u32, life: Life },
     /// A server has finished a job.
     Served { server: u16, job: u32 },
+    /// The first byte of an attempt's answer leaves its server.
+    Speaks { attempt: u32, life: Life },
+    /// It reaches its caller.
+    Hears { attempt: u32, life: Life },
     /// The write of an optimistic attempt reaches its server.
     Writes { server: u16, job: u32 },
     /// What an attempt came to reaches its caller.
@@ -143,7 +147,7 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
             luck,
             now: Instant::START,
             agenda: A::default(),
-            source: Source::new(&model.load, luck, model.horizon),
+            source: Source::new(&model.load, &model.tokens, luck, model.horizon),
             layers,
             calls: Calls::default(),
             attempts: Attempts::default(),
@@ -198,10 +202,14 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
                 }
             }
             Event::Served { server, job } => self.served(server, job),
+            Event::Speaks { attempt, life } => self.speaks(attempt, life),
+            Event::Hears { attempt, life } => self.hears(attempt, life),
             Event::Writes { server, job } => self.writes(server, job),
             Event::Lands { attempt, life } => self.lands(attempt, life.number()),
             Event::LimitPasses { attempt, life } => {
-                if self.attempts.is_out(attempt, life.number()) {
+                // An answer that has begun has another limit.
+                let out = self.attempts.get(attempt, life.number());
+                if out.is_some_and(|out| out.until <= at) {
                     self.limit_passes(attempt);
                 }
             }
@@ -266,8 +274,7 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
         self.tally.bin(self.now).due += 1;
         match arrival {
             Some(call) => {
-                let tokens = (call.tokens_in, call.tokens_out);
-                self.begin_for(call.client, call.nth, self.now, tokens);
+                self.begin_for(call.client, call.nth, self.now, call.tokens);
             }
             None => self.source.stand_in_line(self.now),
         }
@@ -277,7 +284,8 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
         let nth = self.source.number_of(client, nth);
         self.tally.events += 1;
         self.tally.bin(self.now).due += 1;
-        self.begin_for(client, nth, self.now, (0, 0));
+        let tokens = self.source.tokens_of(client, nth);
+        self.begin_for(client, nth, self.now, tokens);
     }
 
     /// A client's call, due at `due`, begins now.
@@ -317,10 +325,7 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
         if layer + 1 < self.layers.len() {
             return self.pass_down(attempt, life, &out, &call);
         }
-        let server = match self.model.spread {
-            Spread::Route => out.candidate,
-            Spread::ShardsOneGate | Spread::ShardsOwnGates => call.shard,
-        };
+        let server = self.server_of(&out, &call);
         let ticket = Ticket {
             who: call.who,
             nth: call.nth,
@@ -328,6 +333,7 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
             tokens_in: call.tokens.0,
             tokens_out: call.tokens.1,
             is_counted: self.counts(&call),
+            tokens_out_max: self.model.tokens.charged(call.tokens.1),
             until: out.until,
         };
         let name = u64::from(life) << 32 | u64::from(attempt);
@@ -341,13 +347,43 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
                 return;
             }
             Taken::Over(Fate::Refused) => self.count_unreached(&call),
-            Taken::Over(_) | Taken::Works { .. } | Taken::Waits => self.count_arrival(&call, &out),
+            Taken::Over(_) | Taken::Works { .. } | Taken::Waits { .. } => self.count_arrival(&call, &out),
         }
         match taken {
             Taken::Over(fate) => self.reply(name, fate),
-            Taken::Works { job, until } => self.agenda.push(until, Event::Served { server, job }),
-            Taken::Waits | Taken::Read { .. } => {}
+            Taken::Works { job, until } => {
+                self.agenda.push(until, Event::Served { server, job });
+                if let Some((name, at)) = self.desks[usize::from(server)].speaks_at(job, until) {
+                    let (attempt, life) = halves(name);
+                    let life = Life::of(life);
+                    self.agenda.push(at, Event::Speaks { attempt, life });
+                }
+            }
+            Taken::Waits { .. } | Taken::Read { .. } => {}
         }
+    }
+
+    fn server_of(&self, out: &Attempt, call: &Call) -> u16 {
+        match self.model.spread {
+            Spread::Route => out.candidate,
+            Spread::ShardsOneGate | Spread::ShardsOwnGates => call.shard,
+        }
+    }
+
+    /// The first byte of an answer is ready, unless a stall keeps it.
+    #[inline(never)]
+    fn speaks(&mut self, attempt: u32, life: Life) {
+        let Some(out) = self.attempts.get(attempt, life.number()).copied() else {
+            return;
+        };
+        let server = self.server_of(&out, &self.calls[out.call]);
+        if let Some(later) = self.desks[usize::from(server)].held_up(self.now) {
+            self.agenda.push(later, Event::Speaks { attempt, life });
+            return;
+        }
+        self.tally.events += 1;
+        let at = self.now.after(self.hop(attempt));
+        self.agenda.push(at, Event::Hears { attempt, life });
     }
 
     fn served(&mut self, server: u16, job: u32) {
@@ -363,7 +399,9 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
         if !self.attempts.is_out(attempt, life) {
             self.tally.orphaned = self.tally.orphaned.plus(done.worked);
         }
-        self.bill(server, &done.job.ticket);
+        if done.is_billed() {
+            self.bill(server, &done.job.ticket);
+        }
         self.reply(done.job.attempt, done.fate);
         self.work_on(server);
     }
@@ -382,6 +420,11 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
             attempts.is_out(attempt, life)
         }) {
             agenda.push(until, Event::Served { server, job });
+            if let Some((name, at)) = desk.speaks_at(job, until) {
+                let (attempt, life) = halves(name);
+                let life = Life::of(life);
+                agenda.push(at, Event::Speaks { attempt, life });
+            }
         }
     }
 

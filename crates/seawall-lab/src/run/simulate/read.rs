@@ -23,7 +23,7 @@ use crate::sim::assert::Assert;
 use crate::sim::bounds::HORIZON_MAX;
 use crate::sim::document::Document;
 use crate::sim::luck::Length;
-use crate::sim::model::{Contender, Model, Spread};
+use crate::sim::model::{Contender, Model, Spread, Tokens};
 use crate::sim::report::harmless;
 use crate::sim::study::Study;
 use crate::sim::tally::Tally;
@@ -181,6 +181,7 @@ impl Asked {
         }
         let model = Model {
             load: load?,
+            tokens: Tokens::NONE,
             hop: hop?,
             layers: layers?,
             servers: servers?,

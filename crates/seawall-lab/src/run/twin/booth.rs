@@ -232,6 +232,8 @@ impl Booth {
                 tokens_in: name.tokens.0,
                 tokens_out: name.tokens.1,
                 is_counted: name.counts,
+                // A twin's server has no limit.
+                tokens_out_max: name.tokens.1,
                 // The server is not told how long its caller waits.
                 until: Instant::NEVER,
             };
@@ -289,7 +291,7 @@ impl Booth {
             is_counted,
             ..
         } = done.job.ticket;
-        if is_counted {
+        if is_counted && done.is_billed() {
             state.tally.bill(self.server.price, tokens_in, tokens_out);
         }
         self.work_on(&mut state, pace);

@@ -5,7 +5,7 @@ use super::booth::Name;
 use crate::net::{CALL_HEADER, Mock};
 use crate::run::stage::Act;
 use crate::sim::luck::{Luck, Purpose};
-use crate::sim::model::{Fleet, Load};
+use crate::sim::model::{Fleet, Load, Tokens};
 use crate::sim::study::{Job, Study};
 use crate::sim::tally::{CallEnd, Tally};
 use crate::sim::world::sources::Source;
@@ -29,6 +29,7 @@ const IDLE_MAX: usize = 4_096;
 /// Everybody who calls in one run.
 pub(super) struct Troupe<'s> {
     load: &'s Load,
+    tokens: &'s Tokens,
     fleet: Fleet,
     horizon: Duration,
     warmup: Duration,
@@ -90,6 +91,7 @@ impl<'s> Troupe<'s> {
         };
         Ok(Self {
             load: &model.load,
+            tokens: &model.tokens,
             fleet: contender.fleet,
             horizon: model.horizon,
             warmup: model.warmup,
@@ -108,7 +110,7 @@ impl<'s> Troupe<'s> {
 
     /// All calls; of a closed load an act for each client.
     pub(super) fn acts(&self) -> Vec<Act<'_, ()>> {
-        let mut source = Source::new(self.load, self.luck, self.horizon);
+        let mut source = Source::new(self.load, self.tokens, self.luck, self.horizon);
         if let Load::Closed { clients, .. } = self.load {
             let acts = (0..*clients).map(|client| Box::pin(self.client(client)) as Act<'_, ()>);
             return acts.collect();
@@ -117,11 +119,12 @@ impl<'s> Troupe<'s> {
         let mut nth = 0;
         while let Some(at) = source.next() {
             // A pool gives no connection away here: whoever calls takes one when he comes.
-            let due = source.take().map_or(Due::pooled(nth, at), |next| Due {
+            let pooled = Due::pooled(nth, source.tokens_of(0, nth), at);
+            let due = source.take().map_or(pooled, |next| Due {
                 client: next.client,
                 who: source.who(next.client),
                 nth,
-                tokens: (next.tokens_in, next.tokens_out),
+                tokens: next.tokens,
                 at,
             });
             calls.push_back(due);
@@ -169,7 +172,7 @@ impl<'s> Troupe<'s> {
     }
 
     async fn client(&self, client: u32) {
-        let mut source = Source::new(self.load, self.luck, self.horizon);
+        let mut source = Source::new(self.load, self.tokens, self.luck, self.horizon);
         let mut next = source.first_of(client);
         while let Some((nth, at)) = next {
             self.until(at).await;
@@ -178,7 +181,7 @@ impl<'s> Troupe<'s> {
                 client,
                 who: u64::from(client),
                 nth,
-                tokens: (0, 0),
+                tokens: source.tokens_of(client, nth),
                 at,
             })
             .await;
@@ -228,12 +231,12 @@ impl<'s> Troupe<'s> {
 }
 
 impl Due {
-    const fn pooled(nth: u64, at: Instant) -> Self {
+    const fn pooled(nth: u64, tokens: (u32, u32), at: Instant) -> Self {
         Self {
             client: 0,
             who: 0,
             nth,
-            tokens: (0, 0),
+            tokens,
             at,
         }
     }

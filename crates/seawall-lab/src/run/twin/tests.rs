@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::sim::luck::Length;
-use crate::sim::model::{Contender, Failures, Gaps, Model, Order, Orphans, Outage, Server, Spread, Start};
+use crate::sim::model::{
+    Contender, Failures, Gaps, Model, Order, Orphans, Outage, Server, Spread, Start, Tokens,
+};
 use seawall_core::policy::{Jitter, Policy, Preset};
 use seawall_core::time::{Duration, Instant};
 
@@ -33,6 +35,7 @@ fn study(load: Load, server: Server, policies: &[(&str, Policy)]) -> Study {
         name: "twin".to_owned(),
         model: Model {
             load,
+            tokens: Tokens::NONE,
             hop: Length::Uniform {
                 shortest: ms(20),
                 longest: ms(40),

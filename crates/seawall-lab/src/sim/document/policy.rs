@@ -2,19 +2,22 @@
 
 use super::switches::{number, time};
 use seawall_core::policy::*;
+use seawall_core::time::{Duration, Instant};
+use seawall_core::verdict::Endpoint;
 use serde_json::{Map, Value, json};
 
-/// All settings that the simulator has a use for, those that nobody wrote included.
-pub(super) fn settings(policy: &Policy) -> Value {
+/// All settings that the simulator has a use for, those that nobody wrote included: limits that a policy leaves open are
+/// those of calls of this kind.
+pub(super) fn settings(policy: &Policy, endpoint: Endpoint) -> Value {
     let Policy { call, gate } = policy;
     let mut all = Map::new();
     let mut put = |key: &str, value: Value| all.insert(key.to_owned(), value);
     put("retries", json!(call.retries()));
     put("throttled_counts", json!(call.throttled_counts()));
-    put("deadline", time(call.deadline()));
+    put("deadline", time(call.deadline_for(endpoint)));
     put("backoff", backoff(call.backoff()));
     put("hints", hints(call.hints()));
-    put("timeouts", timeouts(call.timeouts()));
+    put("timeouts", timeouts(*call, endpoint));
     put("budget", gate.budget().map_or(json!("off"), budget));
     put("breaker", gate.breaker().map_or(json!("off"), breaker));
     put("limits", limits(gate.limits()));
@@ -47,11 +50,12 @@ fn hints(hints: Hints) -> Value {
     json!({ "max": time(hints.max()), "long": long, "cooldown_max": time(hints.cooldown_max()) })
 }
 
-fn timeouts(timeouts: Timeouts) -> Value {
-    let first_byte = timeouts.first_byte().unwrap_or(DEFAULT_FIRST_BYTE);
-    let mut all = json!({ "first_byte": time(first_byte), "min_attempt": time(timeouts.min_attempt()) });
-    if let Some(total) = timeouts.total() {
-        all["total"] = time(total);
+fn timeouts(call: CallPolicy, endpoint: Endpoint) -> Value {
+    let limits = call.limits_for(endpoint, Instant::START, Instant::NEVER);
+    let min_attempt = call.timeouts().min_attempt();
+    let mut all = json!({ "first_byte": time(limits.first_byte), "min_attempt": time(min_attempt) });
+    if limits.total != Duration::MAX {
+        all["total"] = time(limits.total);
     }
     all
 }

@@ -5,9 +5,10 @@
 //! file that means the same.
 
 use crate::plan::{Limit, LimitKey};
-use crate::sim::luck::Length;
+use crate::sim::luck::{Amount, Length};
 use crate::sim::model::*;
 use seawall_core::time::{Duration, Instant};
+use seawall_core::verdict::Endpoint;
 use serde_json::{Map, Value, json};
 
 /// A scenario without its policies.
@@ -17,11 +18,22 @@ pub(super) fn model(model: &Model) -> Map<String, Value> {
     all.insert("warmup".to_owned(), time(model.warmup));
     all.insert("hop".to_owned(), length(model.hop));
     all.insert("spread".to_owned(), json!(spread(model.spread)));
-    all.insert("load".to_owned(), load(&model.load));
+    let mut calls = load(&model.load);
+    if model.tokens != Tokens::NONE {
+        calls["tokens"] = tokens(&model.tokens);
+    }
+    all.insert("load".to_owned(), calls);
     let servers = model.servers.iter().map(server).collect();
     all.insert("server".to_owned(), servers);
     if !model.layers.is_empty() {
-        all.insert("layer".to_owned(), model.layers.iter().map(layer).collect());
+        all.insert(
+            "layer".to_owned(),
+            model
+                .layers
+                .iter()
+                .map(|one| layer(one, model.endpoint()))
+                .collect(),
+        );
     }
     all
 }
@@ -93,14 +105,14 @@ fn burst(burst: &Burst) -> Value {
     json!({ "at": instant(burst.at), "for": time(burst.lasts), "factor": number(burst.factor) })
 }
 
-fn layer(layer: &Layer) -> Value {
+fn layer(layer: &Layer, endpoint: Endpoint) -> Value {
     let told = match layer.told {
         Told::Nothing => "nothing",
         Told::Attempts => "attempts",
     };
     let mut all = json!({ "name": layer.name, "processes": layer.processes, "told": told });
     if let Some(policy) = &layer.policy {
-        all["policy"] = super::policy::settings(policy);
+        all["policy"] = super::policy::settings(policy, endpoint);
     }
     all
 }
@@ -132,10 +144,22 @@ fn server(server: &Server) -> Value {
                 Orphans::Dropped => "dropped",
             };
             put("orphans", json!(orphans));
+            put("reject_cost", time(server.reject_cost));
         }
         Capacity::Unbounded | Capacity::Coupled { .. } => {
             put("latency", length(server.service));
         }
+    }
+    if let Some(generation) = server.generation {
+        let stream = match generation.sent {
+            AnswerIs::Whole => false,
+            AnswerIs::Streamed => true,
+        };
+        let (read, written) = (generation.per_token_in, generation.per_token_out);
+        put(
+            "generation",
+            json!({ "input": time(read), "output": time(written), "stream": stream }),
+        );
     }
     match server.failures {
         Failures::None => put("failures", json!(0)),
@@ -224,6 +248,24 @@ fn length(length: Length) -> Value {
             rare_mean,
             rare,
         } => json!({ "exponential": time(mean), "rare": time(rare_mean), "rare_share": number(rare) }),
+    }
+}
+
+fn tokens(tokens: &Tokens) -> Value {
+    let mut all = json!({ "input": amount(tokens.read), "output": amount(tokens.written) });
+    if let Some(most) = tokens.written_max {
+        all["output_max"] = json!(most);
+    }
+    all
+}
+
+/// A distribution of whole numbers.
+fn amount(amount: Amount) -> Value {
+    match amount {
+        Amount::Fixed(amount) => json!(amount),
+        Amount::Uniform { least, most } => json!({ "uniform": [least, most] }),
+        Amount::Exponential { mean } => json!({ "exponential": mean }),
+        Amount::LogNormal { p50, p99 } => json!({ "p50": p50, "p99": p99 }),
     }
 }
 

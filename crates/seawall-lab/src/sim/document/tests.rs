@@ -28,6 +28,7 @@ fn study() -> Study {
             gaps: Gaps::Constant,
             bursts: Vec::new(),
         },
+        tokens: Tokens::NONE,
         hop: Length::ZERO,
         layers: Vec::new(),
         servers: vec![server],

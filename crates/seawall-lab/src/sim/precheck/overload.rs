@@ -4,7 +4,7 @@ use super::forms::{coupled_answer_s, drain_s, mean_waits, seconds, until_open};
 use super::world::{Bears, Comes, Reckoned, failing};
 use super::{Code, Finding, Stability, percent, shown};
 use crate::sim::luck::nanos;
-use crate::sim::model::{Burst, Capacity, Load, Order, Orphans, Outage, Server, Trouble};
+use crate::sim::model::{Burst, Capacity, Load, Model, Order, Orphans, Outage, Server, Trouble};
 use seawall_core::policy::Mode;
 
 pub(super) fn of(reckoned: &Reckoned<'_>, findings: &mut Vec<Finding>) -> Stability {
@@ -178,7 +178,7 @@ fn held(reckoned: &Reckoned<'_>, bears: f64, at_once: Option<f64>, attempts_per_
             return Some(Finding::new(Code::HeldByFewCallers, text, numbers));
         }
     }
-    let queues = servers.iter().map(|server| queue_s(server));
+    let queues = servers.iter().map(|server| queue_s(reckoned.model, server));
     if let Some(longest_s) = queues
         .reduce(f64::max)
         .filter(|longest_s| *longest_s < patience_s)
@@ -232,11 +232,15 @@ fn held_by_breaker(reckoned: &Reckoned<'_>, bears: f64, attempts_per_s: f64) -> 
     Some(Finding::new(Code::HeldByBreaker, text, numbers))
 }
 
-/// How long the last in a full queue waits; without end where there is no end to it.
-fn queue_s(server: &Server) -> f64 {
+/// How long the last in a full queue waits; without end where there is no end to it, and where refusals take the workers'
+/// time, too: enough of them leave none.
+fn queue_s(model: &Model, server: &Server) -> f64 {
+    if !server.reject_cost.is_zero() {
+        return f64::INFINITY;
+    }
     match (server.capacity, server.queue_max) {
         (Capacity::Workers(workers), Some(most)) => {
-            let service_s = nanos(server.service.mean()) / 1e9;
+            let service_s = nanos(model.service_mean(server)) / 1e9;
             (f64::from(most) / f64::from(workers) + 1.0) * service_s
         }
         (Capacity::Workers(_), None)
@@ -447,7 +451,7 @@ fn over_limit(reckoned: &Reckoned<'_>) -> Option<Finding> {
 fn pool(reckoned: &Reckoned<'_>, per_s: f64, connections: f64) -> Finding {
     let caller = reckoned.nearest();
     let server = reckoned.servers().first();
-    let service_s = server.map_or(0.0, |server| nanos(server.service.mean()) / 1e9);
+    let service_s = server.map_or(0.0, |server| nanos(reckoned.model.service_mean(server)) / 1e9);
     let answer_s = service_s + 2.0 * nanos(reckoned.model.hop.mean()) / 1e9;
     let (first, again) = failing(server);
     let (mut held_s, mut asleep_s, mut next) = (answer_s, 0.0, first);

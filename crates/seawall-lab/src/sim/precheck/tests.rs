@@ -3,7 +3,7 @@
 use super::*;
 use crate::sim::luck::Length;
 use crate::sim::model::{
-    Burst, Capacity, Fleet, Gaps, Layer, Load, Outage, Server, Spread, Start, Told, Trouble,
+    Burst, Capacity, Fleet, Gaps, Layer, Load, Outage, Server, Spread, Start, Tokens, Told, Trouble,
 };
 use seawall_core::policy::{Jitter, Policy, PolicyBuilder, Preset};
 use seawall_core::time::{Duration, Instant};
@@ -57,6 +57,7 @@ fn open(per_second: f64, server: Server) -> Model {
             gaps: Gaps::Poisson,
             bursts: Vec::new(),
         },
+        tokens: Tokens::NONE,
         hop: Length::ZERO,
         layers: Vec::new(),
         servers: vec![server],

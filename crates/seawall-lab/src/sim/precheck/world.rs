@@ -42,6 +42,8 @@ pub(super) enum Comes {
 pub(super) struct Caller<'m> {
     pub(super) policy: &'m Policy,
     pub(super) processes: u32,
+    /// What kind of calls it makes.
+    pub(super) endpoint: Endpoint,
 }
 
 /// What the servers bear.
@@ -72,10 +74,12 @@ impl<'m> Reckoned<'m> {
         let clients = Caller {
             policy: &contender.policy,
             processes: contender.fleet.processes(model.load.clients()),
+            endpoint: model.endpoint(),
         };
         let layers = model.layers.iter().map(|layer| Caller {
             policy: layer.policy.as_ref().unwrap_or(&contender.policy),
             processes: layer.processes,
+            endpoint: model.endpoint(),
         });
         let callers: Vec<Caller<'m>> = [clients].into_iter().chain(layers).collect();
         let patience_s = callers.last().map_or(0.0, Caller::patience_s);
@@ -126,7 +130,9 @@ impl<'m> Reckoned<'m> {
             .servers()
             .into_iter()
             .filter_map(|server| server.limit.as_ref());
-        let least = limits.filter_map(limit_per_s).reduce(f64::min)?;
+        let least = limits
+            .filter_map(|limit| limit_per_s(limit, self.model.mean_tokens().charged))
+            .reduce(f64::min)?;
         Some(least * self.shards)
     }
 }
@@ -134,11 +140,11 @@ impl<'m> Reckoned<'m> {
 impl Caller<'_> {
     /// How long it waits for one attempt.
     pub(super) fn patience_s(&self) -> f64 {
-        let deadline = Instant::START.after(self.policy.call.deadline());
+        let deadline = Instant::START.after(self.policy.call.deadline_for(self.endpoint));
         let limits = self
             .policy
             .call
-            .limits_for(Endpoint::General, Instant::START, deadline);
+            .limits_for(self.endpoint, Instant::START, deadline);
         seconds(
             limits
                 .first_byte
@@ -150,7 +156,7 @@ impl Caller<'_> {
     /// Attempts of one call that fit where none is answered, hedges included.
     pub(super) fn attempts_each(&self) -> f64 {
         let call = &self.policy.call;
-        let begun = f64::from(hung_attempts(call, Endpoint::General));
+        let begun = f64::from(hung_attempts(call, self.endpoint));
         match call.hedge() {
             None => begun,
             Some(hedge) => {
@@ -215,7 +221,7 @@ fn comes(load: &Load) -> Comes {
 fn bears(model: &Model, patience_s: f64, shards: f64) -> Bears {
     let on_the_way = 2.0 * nanos(model.hop.mean()) / 1e9;
     let each = model.serving().iter().map(|server| {
-        let service_s = nanos(server.service.mean()) / 1e9;
+        let service_s = nanos(model.service_mean(server)) / 1e9;
         match server.capacity {
             Capacity::Unbounded => Bears::Anything,
             Capacity::Workers(_) if service_s <= 0.0 => Bears::Anything,
@@ -258,11 +264,13 @@ pub(super) fn failing(server: Option<&Server>) -> (f64, f64) {
     }
 }
 
-fn limit_per_s(limit: &Limit) -> Option<f64> {
+/// Calls a second of so many tokens each.
+fn limit_per_s(limit: &Limit, tokens: f64) -> Option<f64> {
     let of = |count: Option<std::num::NonZeroU32>, seconds: f64| count.map(|n| f64::from(n.get()) / seconds);
     [
         of(limit.requests_per_minute, 60.0),
         of(limit.requests_per_second, 1.0),
+        of(limit.tokens_per_minute, 60.0 * tokens).filter(|_| tokens > 0.0),
     ]
     .into_iter()
     .flatten()

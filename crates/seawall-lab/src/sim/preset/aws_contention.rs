@@ -14,7 +14,7 @@
 use super::kit::*;
 use super::{Findings, Preset, Scale};
 use crate::sim::luck::Length;
-use crate::sim::model::{Capacity, Contender, Fleet, Load, Model, Server, Start};
+use crate::sim::model::{Capacity, Contender, Fleet, Load, Model, Server, Start, Tokens};
 use crate::sim::study::{Claim, Study};
 use crate::sim::summary::{float, millis};
 use crate::sim::tally::Tally;
@@ -109,6 +109,7 @@ fn model(clients: u32) -> Model {
         ..Server::default()
     };
     Model {
+        tokens: Tokens::NONE,
         hop: Length::FoldedNormal {
             mean: ms(10),
             deviation: ms(2),

@@ -11,7 +11,7 @@
 use super::kit::*;
 use super::{Findings, Preset as Published, Scale};
 use crate::sim::luck::Length;
-use crate::sim::model::{Burst, Capacity, Contender, Fleet, Gaps, Load, Model, Server};
+use crate::sim::model::{Burst, Capacity, Contender, Fleet, Gaps, Load, Model, Server, Tokens};
 use crate::sim::precheck::{Code, Precheck, precheck};
 use crate::sim::study::{Claim, Study};
 use crate::sim::summary::has_collapsed;
@@ -78,6 +78,7 @@ fn model(per_second: f64) -> Model {
         }],
     };
     Model {
+        tokens: Tokens::NONE,
         hop: Length::Exponential { mean: ms(100) },
         ..plain(load, server, HORIZON)
     }

@@ -14,7 +14,7 @@
 use super::kit::*;
 use super::{Findings, Preset as Published, Scale};
 use crate::sim::luck::Length;
-use crate::sim::model::{Contender, Failures, Fleet, Model, Server};
+use crate::sim::model::{Contender, Failures, Fleet, Model, Server, Tokens};
 use crate::sim::study::{Claim, Study};
 use crate::sim::tally::Tally;
 use seawall_core::policy::{Policy, Preset};
@@ -105,6 +105,7 @@ fn failing(clients: u32, per_second: f64, chance: f64, horizon: Duration) -> Mod
         ..Server::default()
     };
     Model {
+        tokens: Tokens::NONE,
         hop: Length::Exponential { mean: ms(10) },
         ..plain(open(clients, per_second), server, horizon)
     }

@@ -1,7 +1,7 @@
 //! What the presets are made of: the naive policies that experiments were made with, plain worlds, and claims.
 
 use crate::sim::luck::{Length, nanos, whole};
-use crate::sim::model::{Contender, Fleet, Gaps, Load, Model, Server, Spread};
+use crate::sim::model::{Contender, Fleet, Gaps, Load, Model, Server, Spread, Tokens};
 use crate::sim::study::{Claim, Study};
 use crate::sim::summary::float;
 use crate::sim::tally::Tally;
@@ -70,6 +70,7 @@ pub(super) const fn open(clients: u32, per_second: f64) -> Load {
 pub(super) fn plain(load: Load, server: Server, horizon: Duration) -> Model {
     Model {
         load,
+        tokens: Tokens::NONE,
         hop: Length::ZERO,
         layers: Vec::new(),
         servers: vec![server],

@@ -12,7 +12,9 @@
 use super::kit::*;
 use super::{Findings, Preset as Published, Scale};
 use crate::sim::luck::Length;
-use crate::sim::model::{Arrival, Contender, Fleet, Load, Model, Outage, Price, Server, Spread, Trouble};
+use crate::sim::model::{
+    Arrival, Contender, Fleet, Load, Model, Outage, Price, Server, Spread, Tokens, Trouble,
+};
 use crate::sim::study::{Claim, Study};
 use crate::sim::summary::{float, millis};
 use crate::sim::tally::{Histogram, Tally};
@@ -108,6 +110,7 @@ fn model(asked: Asked) -> Model {
             clients: 100,
             calls: arrivals().into(),
         },
+        tokens: Tokens::NONE,
         hop: Length::Fixed(ms(20)),
         layers: Vec::new(),
         servers: asked.providers().into_iter().map(server).collect(),

@@ -16,7 +16,9 @@
 use super::kit::*;
 use super::{Findings, Preset as Published, Scale};
 use crate::sim::luck::Length;
-use crate::sim::model::{Capacity, Contender, Failures, Fleet, Gaps, Load, Model, Outage, Server, Trouble};
+use crate::sim::model::{
+    Capacity, Contender, Failures, Fleet, Gaps, Load, Model, Outage, Server, Tokens, Trouble,
+};
 use crate::sim::stats::{self, Interval};
 use crate::sim::study::{Claim, Study};
 use crate::sim::summary::millis;
@@ -113,6 +115,7 @@ impl Part {
             ..Server::default()
         };
         Model {
+            tokens: Tokens::NONE,
             hop: Length::Fixed(ONE_WAY),
             ..plain(load, server, horizon)
         }

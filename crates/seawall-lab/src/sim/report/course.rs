@@ -249,7 +249,7 @@ pub(super) fn capacity(model: &Model) -> Option<f64> {
     let serving = model.serving();
     let rates = serving.iter().map(|server| match server.capacity {
         Capacity::Workers(workers) => {
-            let mean = crate::sim::luck::nanos(server.service.mean()) / 1e9;
+            let mean = crate::sim::luck::nanos(model.service_mean(server)) / 1e9;
             (mean > 0.0).then(|| f64::from(workers) / mean)
         }
         Capacity::Unbounded | Capacity::Coupled { .. } | Capacity::OptimisticLock => None,

@@ -188,8 +188,15 @@ fn simulated(report: &Report<'_>) -> String {
 /// Every switch of the policies: what all have alike, and what each has of its own.
 fn policies(report: &Report<'_>) -> String {
     let mut told: Vec<(&str, Vec<Row>)> = Vec::new();
-    for contender in report.parts.iter().flat_map(|part| &part.study.contenders) {
-        let policy = (contender.name.as_str(), switches::of_contender(contender));
+    let contenders = report.parts.iter().flat_map(|part| {
+        let contenders = part.study.contenders.iter();
+        contenders.map(|contender| (contender, part.study.model.endpoint()))
+    });
+    for (contender, endpoint) in contenders {
+        let policy = (
+            contender.name.as_str(),
+            switches::of_contender(contender, endpoint),
+        );
         if !told.contains(&policy) {
             told.push(policy);
         }

@@ -6,6 +6,7 @@
 
 use crate::sim::document;
 use crate::sim::model::{Contender, Model};
+use seawall_core::verdict::Endpoint;
 use serde_json::{Map, Value};
 
 /// A switch and where it stands.
@@ -19,9 +20,9 @@ pub(super) fn of_model(model: &Model) -> Vec<Row> {
     of_table(&document::model(model))
 }
 
-/// Of a policy, and of who shares its gates.
-pub(super) fn of_contender(contender: &Contender) -> Vec<Row> {
-    let mut all = document::contender(contender);
+/// Of a policy for calls of a kind, and of who shares its gates.
+pub(super) fn of_contender(contender: &Contender, endpoint: Endpoint) -> Vec<Row> {
+    let mut all = document::contender(contender, endpoint);
     all.remove("name");
     of_table(&all)
 }

@@ -6,7 +6,7 @@ pub(super) mod golden;
 
 use super::*;
 use crate::sim::luck::Length;
-use crate::sim::model::{Contender, Fleet, Gaps, Load, Model, Outage, Server, Spread, Trouble};
+use crate::sim::model::{Contender, Fleet, Gaps, Load, Model, Outage, Server, Spread, Tokens, Trouble};
 use crate::sim::precheck::precheck;
 use seawall_core::policy::Policy;
 use seawall_core::time::{Duration, Instant};
@@ -84,6 +84,7 @@ fn tiny() -> Study {
                 gaps: Gaps::Constant,
                 bursts: Vec::new(),
             },
+            tokens: Tokens::NONE,
             hop: Length::ZERO,
             layers: Vec::new(),
             servers: vec![server],

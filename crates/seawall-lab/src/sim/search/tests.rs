@@ -3,7 +3,7 @@
 use super::*;
 use crate::sim::luck::Length;
 use crate::sim::model::{
-    Capacity, Failures, Fleet, Gaps, Layer, Load, Outage, Server, Spread, Told, Trouble,
+    Capacity, Failures, Fleet, Gaps, Layer, Load, Outage, Server, Spread, Tokens, Told, Trouble,
 };
 use crate::sim::precheck::{Stability, precheck};
 use seawall_core::policy::Jitter;
@@ -42,6 +42,7 @@ fn world(server: Server, per_second: f64) -> Model {
             gaps: Gaps::Poisson,
             bursts: Vec::new(),
         },
+        tokens: Tokens::NONE,
         hop: Length::ZERO,
         layers: Vec::new(),
         servers: vec![server],

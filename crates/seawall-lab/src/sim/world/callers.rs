@@ -158,6 +158,8 @@ pub(super) struct Berth {
     pub(super) attempt: Attempt,
     /// Odd while it is out.
     life: u32,
+    /// When its caller stops waiting once the answer has begun.
+    until_whole: Instant,
     permit: Option<Permit>,
     hops: Draws,
     /// Its neighbours among those of one limit: `NONE` at the ends, and of one that is not among them.
@@ -184,6 +186,7 @@ impl Attempts {
         self.berths.push(Berth {
             attempt,
             life: 1,
+            until_whole: Instant::NEVER,
             permit,
             hops,
             before: NONE,
@@ -353,7 +356,9 @@ impl<A: Agenda<Event> + Default> World<'_, A> {
         };
         let hops = self.hops_of(&call, nth_send);
         let attempt = self.attempts.add(attempt, permit, hops);
-        let life = self.attempts.berth(attempt).life;
+        let berth = self.attempts.berth(attempt);
+        berth.until_whole = self.now.after(limits.total);
+        let life = berth.life;
         let out = &mut self.calls[number].out;
         let free = out.iter_mut().find(|place| **place == NONE);
         *free.expect("an attempt and its hedge at the most") = attempt;
@@ -398,10 +403,46 @@ impl<A: Agenda<Event> + Default> World<'_, A> {
         self.begin(call, nth);
     }
 
+    /// The first byte of an attempt's answer has reached its caller, who accepts it: the call is committed, and waits for
+    /// the rest as long as a whole attempt may take.
+    #[inline(never)]
+    pub(super) fn hears(&mut self, attempt: u32, life: Life) {
+        let Some(out) = self.attempts.get(attempt, life.number()).copied() else {
+            return;
+        };
+        self.tally.events += 1;
+        self.wait_no_more(attempt);
+        let berth = self.attempts.berth(attempt);
+        let at = berth.until_whole;
+        berth.attempt.until = at;
+        if at != Instant::NEVER {
+            self.agenda.push(at, Event::LimitPasses { attempt, life });
+        }
+        let call = self.calls[out.call];
+        let (layer, process) = (usize::from(call.layer), call.process);
+        let engine = self.layers[layer].fleet.engine(process);
+        let permit = self.attempts.berth(attempt).permit.as_ref();
+        match (&self.calls.place(out.call).handle, permit) {
+            (Handle::Opening(opening), _) => engine.commit_opening(self.now, opening),
+            (Handle::Seated(_), Some(permit)) => engine.commit(self.now, permit),
+            (Handle::Seated(_), None) | (Handle::Nothing, _) => {
+                unreachable!("an attempt of a call with a seat has a permit")
+            }
+        }
+        let (above, life) = call.made_for;
+        if above != NONE && self.attempts.is_out(above, life) {
+            let at = self.now.after(self.hop(above));
+            let life = Life::of(life);
+            self.agenda.push(at, Event::Hears { attempt: above, life });
+        }
+        // Who has lost to this one is told.
+        self.pass_on(layer, process);
+    }
+
     /// What an attempt came to has reached its caller.
     pub(super) fn lands(&mut self, attempt: u32, life: u32) {
         if let Some(out) = self.attempts.get(attempt, life) {
-            let report = report_of(out.fate);
+            let report = report_of(out.fate, self.calls[out.call].tokens);
             self.tally.events += 1;
             self.land(attempt, report);
         }
@@ -578,7 +619,7 @@ impl<A: Agenda<Event> + Default> World<'_, A> {
 }
 
 /// What an adapter would tell the engine of this.
-fn report_of(fate: Fate) -> Report {
+fn report_of(fate: Fate, (read, written): (u32, u32)) -> Report {
     let failed = |cause, sent| Outcome::Failed {
         cause,
         sent,
@@ -602,6 +643,19 @@ fn report_of(fate: Fate) -> Report {
     };
     Report {
         status,
+        usage: match fate {
+            Fate::Answered => Usage {
+                tokens_in: u64::from(read),
+                tokens_out: u64::from(written),
+            },
+            Fate::Failed
+            | Fate::GivenUp
+            | Fate::Shed
+            | Fate::Refused
+            | Fate::Truncated
+            | Fate::Conflict
+            | Fate::Throttled { .. } => Usage::NONE,
+        },
         should_retry: (fate == Fate::GivenUp).then_some(false),
         ..Report::of(outcome)
     }

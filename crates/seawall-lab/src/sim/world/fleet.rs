@@ -2,7 +2,7 @@
 
 use super::callers::Call;
 use crate::sim::luck::{Luck, Purpose};
-use crate::sim::model::{Contender, Fleet as Scope, Model, Spread};
+use crate::sim::model::{Contender, Fleet as Scope, Model, Spread, Tokens};
 use seawall_core::call::{Candidate, Spec};
 use seawall_core::engine::Engine;
 use seawall_core::facts::Replay;
@@ -10,7 +10,7 @@ use seawall_core::gate::GateKey;
 use seawall_core::policy::Policy;
 use seawall_core::time::Instant;
 use seawall_core::trace::{Event, Recording};
-use seawall_core::verdict::CallId;
+use seawall_core::verdict::{CallId, Endpoint};
 
 /// A process: an engine, and which call has which of its seats.
 #[derive(Debug)]
@@ -31,6 +31,8 @@ pub(super) struct Fleet<'m> {
     /// Every engine makes the same gates in the same order, so one route is right for all.
     route: Vec<Candidate>,
     spread: Spread,
+    endpoint: Endpoint,
+    tokens: Tokens,
     processes: Vec<Process>,
     /// Those that are to be looked at again.
     touched: Vec<u32>,
@@ -66,6 +68,8 @@ impl<'m> Fleet<'m> {
                 scope,
                 route: Vec::new(),
                 spread,
+                endpoint: model.endpoint(),
+                tokens: model.tokens,
                 processes: Vec::new(),
                 touched: Vec::new(),
                 open: 0,
@@ -134,7 +138,9 @@ impl<'m> Fleet<'m> {
         };
         let spec = Spec {
             tokens_in: call.tokens.0,
-            tokens_out: call.tokens.1,
+            tokens_out: self.tokens.charged(call.tokens.1),
+            endpoint: self.endpoint,
+            deadline: began.after(self.policy.call.deadline_for(self.endpoint)),
             nth,
             ..Spec::new(began, route, &self.policy.call, Replay::Idempotent)
         };

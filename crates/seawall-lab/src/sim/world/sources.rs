@@ -2,7 +2,7 @@
 
 use super::{Agenda, Event, World};
 use crate::sim::luck::{Luck, Purpose, whole};
-use crate::sim::model::{Burst, Gaps, Load, Start};
+use crate::sim::model::{Burst, Gaps, Load, Start, Tokens};
 use seawall_core::time::{Duration, Instant};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, VecDeque};
 pub(crate) struct Next {
     pub(crate) client: u32,
     pub(crate) nth: u64,
-    pub(crate) tokens_in: u32,
-    pub(crate) tokens_out: u32,
+    /// Read and written.
+    pub(crate) tokens: (u32, u32),
 }
 
 /// A call that was due and waits for a connection.
@@ -44,6 +44,8 @@ impl Nth {
 #[derive(Debug)]
 pub(crate) struct Source<'m> {
     load: &'m Load,
+    /// `None` where no call has any, or each has its own.
+    tokens: Option<&'m Tokens>,
     luck: Luck,
     horizon: Instant,
     /// Calls that were due so far.
@@ -58,13 +60,14 @@ pub(crate) struct Source<'m> {
 }
 
 impl<'m> Source<'m> {
-    pub(crate) fn new(load: &'m Load, luck: Luck, horizon: Duration) -> Self {
+    pub(crate) fn new(load: &'m Load, tokens: &'m Tokens, luck: Luck, horizon: Duration) -> Self {
         let free = match load {
             Load::Pool { connections, .. } => (0..*connections).rev().collect(),
             Load::Closed { .. } | Load::Open { .. } | Load::Trace { .. } => Vec::new(),
         };
         Self {
             load,
+            tokens: Some(tokens).filter(|tokens| **tokens != Tokens::NONE),
             luck,
             horizon: Instant::START.after(horizon),
             due: 0,
@@ -126,28 +129,30 @@ impl<'m> Source<'m> {
         let nth = self.due;
         self.due += 1;
         match self.load {
-            Load::Open { clients, .. } => Some(Next {
-                client: self.luck.of(Purpose::Client, 0, nth).below(*clients),
-                nth,
-                tokens_in: 0,
-                tokens_out: 0,
-            }),
-            Load::Trace { clients, calls } => {
-                let call = calls[usize::try_from(nth).ok()?];
-                Some(Next {
-                    client: self.luck.of(Purpose::Client, 0, nth).below(*clients),
-                    nth,
-                    tokens_in: call.tokens_in,
-                    tokens_out: call.tokens_out,
-                })
+            Load::Open { clients, .. } | Load::Trace { clients, .. } => {
+                let client = self.luck.of(Purpose::Client, 0, nth).below(*clients);
+                let tokens = self.tokens_of(client, nth);
+                Some(Next { client, nth, tokens })
             }
-            Load::Pool { .. } => self.free.pop().map(|client| Next {
-                client,
-                nth,
-                tokens_in: 0,
-                tokens_out: 0,
-            }),
+            Load::Pool { .. } => {
+                let client = self.free.pop()?;
+                let tokens = self.tokens_of(client, nth);
+                Some(Next { client, nth, tokens })
+            }
             Load::Closed { .. } => None,
+        }
+    }
+
+    /// How many tokens the `nth` call, this client's, reads and writes: drawn for it, or recorded.
+    #[inline]
+    pub(crate) fn tokens_of(&self, client: u32, nth: u64) -> (u32, u32) {
+        match (self.tokens, self.load) {
+            (Some(tokens), _) => tokens.of_call(self.luck, self.who(client), nth),
+            (None, Load::Trace { calls, .. }) => {
+                let call = usize::try_from(nth).ok().and_then(|nth| calls.get(nth));
+                call.map_or((0, 0), |call| (call.tokens_in, call.tokens_out))
+            }
+            (None, Load::Open { .. } | Load::Closed { .. } | Load::Pool { .. }) => (0, 0),
         }
     }
 
@@ -234,7 +239,8 @@ impl<'m> Source<'m> {
 impl<A: Agenda<Event> + Default> World<'_, A> {
     /// A call that waited has a connection.
     pub(crate) fn begin_waiting(&mut self, connection: u32, waiting: Waiting) {
-        self.begin_for(connection, waiting.nth, waiting.due, (0, 0));
+        let tokens = self.source.tokens_of(connection, waiting.nth);
+        self.begin_for(connection, waiting.nth, waiting.due, tokens);
     }
 }
 

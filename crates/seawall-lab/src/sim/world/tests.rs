@@ -37,6 +37,7 @@ fn workers(workers: u32, outages: Vec<Outage>) -> Server {
 fn model(load: Load, servers: Vec<Server>) -> Model {
     Model {
         load,
+        tokens: Tokens::NONE,
         hop: Length::ZERO,
         layers: Vec::new(),
         servers,
@@ -226,7 +227,7 @@ fn a_client_goes_on_counting_past_what_an_event_holds() {
         start: Start::Together,
         calls_each: None,
     };
-    let mut source = Source::new(&load, Luck::new(1), millis(1_000));
+    let mut source = Source::new(&load, &Tokens::NONE, Luck::new(1), millis(1_000));
     for nth in [
         1,
         0xfffd,

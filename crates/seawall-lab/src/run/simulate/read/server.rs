@@ -87,6 +87,8 @@ impl Asked {
             order: order?,
             queue_max,
             orphans,
+            reject_cost: Duration::ZERO,
+            generation: None,
             failures: failures?,
             limit: limit?,
             outages: outages?,

@@ -1,6 +1,6 @@
 use super::*;
 use crate::sim::luck::Length;
-use crate::sim::model::{Failures as Fails, Gaps, Load, Server};
+use crate::sim::model::{Failures as Fails, Gaps, Load, Server, Tokens};
 use crate::sim::study::Study;
 use proptest::prelude::*;
 use seawall_core::policy::Policy;
@@ -15,6 +15,7 @@ fn study(horizon: Duration) -> Study {
                 gaps: Gaps::Poisson,
                 bursts: Vec::new(),
             },
+            tokens: Tokens::NONE,
             hop: Length::ZERO,
             layers: Vec::new(),
             servers: vec![Server {

@@ -21,6 +21,7 @@ fn study(seeds: u32) -> Study {
                 gaps: model::Gaps::Constant,
                 bursts: Vec::new(),
             },
+            tokens: model::Tokens::NONE,
             hop: Length::ZERO,
             layers: Vec::new(),
             servers: vec![model::Server {
