@@ -6,6 +6,7 @@
 //! many there are, and what is kept of all of them have bounds, and what is beyond them is refused with its name.
 
 mod events;
+mod fit;
 mod read;
 mod schema;
 mod trace;

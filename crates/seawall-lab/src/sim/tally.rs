@@ -11,7 +11,7 @@
 //!
 //! Calls that were due before the warm-up ended count in the bins, which pictures show, and in nothing else.
 
-use super::bounds::{BINS_MAX, Overrun, bins_bytes};
+use super::bounds::{BINS_MAX, Overrun};
 use super::model::Price;
 use seawall_core::reason::Reason;
 use seawall_core::time::{Duration, Instant};
@@ -201,11 +201,12 @@ impl Tally {
     }
 
     /// What it takes of the memory, roughly.
+    #[cfg(feature = "net")]
     pub(crate) fn bytes(&self) -> u64 {
         let failures = self.failures.values().map(Vec::len).sum::<usize>() * size_of::<u32>();
         let histograms = [&self.latency, &self.latency_answered, &self.latency_retried];
         let histograms = histograms.map(|of| of.counts.len()).iter().sum::<usize>() * size_of::<u64>();
-        bins_bytes(self.bins.len()) + (size_of::<Self>() + failures + histograms) as u64
+        super::bounds::bins_bytes(self.bins.len()) + (size_of::<Self>() + failures + histograms) as u64
     }
 
     /// The run is over: what was counted in passing gets its place, and room that nothing was counted in is given back, as

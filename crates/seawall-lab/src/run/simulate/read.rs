@@ -7,6 +7,7 @@
 //! Recorded calls and outages are in files of their own, whose paths count from this file's folder. A mistake in one of
 //! them is told at the key that names it, with its own line.
 
+mod generation;
 mod layers;
 mod load;
 mod outages;
@@ -23,10 +24,11 @@ use crate::sim::assert::Assert;
 use crate::sim::bounds::HORIZON_MAX;
 use crate::sim::document::Document;
 use crate::sim::luck::Length;
-use crate::sim::model::{Contender, Model, Spread, Tokens};
+use crate::sim::model::{Contender, Model, Spread};
 use crate::sim::report::harmless;
 use crate::sim::study::Study;
 use crate::sim::tally::Tally;
+use generation::Recorded;
 use seawall::config::{ConfigError, ConfigErrors};
 use seawall_core::time::Duration;
 use std::cell::RefCell;
@@ -88,6 +90,7 @@ impl Simulation {
             folder: folder_of(file),
             notes: RefCell::default(),
             policies: RefCell::default(),
+            recorded: RefCell::default(),
         };
         let read = reader::read_by(file, text, SCENARIO_BYTES_MAX, |reader, table| {
             asked.simulation(reader, table)
@@ -138,6 +141,8 @@ struct Asked {
     folder: PathBuf,
     notes: RefCell<Vec<String>>,
     policies: RefCell<Vec<ConfigError>>,
+    /// The trace of its load.
+    recorded: RefCell<Option<Recorded>>,
 }
 
 /// A policy of the file.
@@ -163,7 +168,11 @@ impl Asked {
         let warmup = get("warmup").map_or(Some(Duration::ZERO), |value| reader.length("warmup", value));
         let hop = get("hop").map_or(Some(Length::ZERO), |value| reader.distribution("hop", value));
         let load = self.load(reader, table, horizon);
+        let tokens = self.tokens(reader, table, load.as_ref());
         let servers = self.servers(reader, table, horizon);
+        let alike = servers
+            .as_deref()
+            .map(|servers| generation::alike(reader, table, servers));
         let spread = spread(reader, table, servers.as_ref().map_or(1, Vec::len));
         let layers = self.layers(reader, table);
         let entrants = self.entrants(reader, table, load.as_ref());
@@ -181,10 +190,10 @@ impl Asked {
         }
         let model = Model {
             load: load?,
-            tokens: Tokens::NONE,
+            tokens: tokens?,
             hop: hop?,
             layers: layers?,
-            servers: servers?,
+            servers: alike?.and(servers)?,
             spread: spread?,
             horizon: horizon?,
             warmup: warmup?,

@@ -4,8 +4,11 @@
 //! is lighter than what was recorded; times of a zone, or of another beginning. So columns go by their names, a row that
 //! cannot be read is an error with its line, and times are counted from the first call.
 //!
-//! Formats: the Azure LLM inference traces (CSV), BurstGPT (CSV), Mooncake (JSON lines), and a plain one (JSON lines of
-//! `{"t": seconds, "in": tokens, "out": tokens}`) for everything else.
+//! Formats: the Azure LLM inference traces (CSV), BurstGPT (CSV), Mooncake (JSON lines), a gateway's access log, the answers
+//! of a batch, and a plain one (JSON lines of `{"t": seconds, "in": tokens, "out": tokens, "took": seconds}`) for everything
+//! else.
+
+mod own;
 
 use super::events::Moment;
 use crate::sim::model::Arrival;
@@ -32,13 +35,24 @@ pub(super) enum Form {
     BurstGpt,
     /// `{"timestamp": ms, "input_length": …, "output_length": …}`.
     Mooncake,
-    /// `{"t": s, "in": …, "out": …}`.
+    /// `{"t": s, "in": …, "out": …, "took": s}`.
     Jsonl,
+    /// A gateway's access log: `{"at": date, "tokens_in": …, "tokens_out": …, "total_ms": …}`.
+    Gateway,
+    /// The answers of a batch, one in a line, as `seawall batch` writes them.
+    Batch,
 }
 
 impl Form {
     /// All of them.
-    pub(super) const ALL: [Self; 4] = [Self::Azure, Self::BurstGpt, Self::Mooncake, Self::Jsonl];
+    pub(super) const ALL: [Self; 6] = [
+        Self::Azure,
+        Self::BurstGpt,
+        Self::Mooncake,
+        Self::Jsonl,
+        Self::Gateway,
+        Self::Batch,
+    ];
 
     /// The name in files.
     pub(super) const fn name(self) -> &'static str {
@@ -47,6 +61,18 @@ impl Form {
             Self::BurstGpt => "burstgpt",
             Self::Mooncake => "mooncake",
             Self::Jsonl => "jsonl",
+            Self::Gateway => "gateway",
+            Self::Batch => "batch",
+        }
+    }
+
+    /// What is to be known of its times, where they are not what was recorded.
+    pub(super) const fn times_are(self) -> Option<&'static str> {
+        match self {
+            Self::Azure | Self::BurstGpt | Self::Mooncake | Self::Jsonl | Self::Gateway => None,
+            Self::Batch => Some(
+                "answers say to the second when they were made: those of one second are spread evenly over it",
+            ),
         }
     }
 }
@@ -58,6 +84,18 @@ pub(super) struct Reading {
     pub(super) calls: Vec<Arrival>,
     /// Lines that are no call: blank ones.
     pub(super) skipped: usize,
+    /// Calls whose answers are known to have taken a time.
+    pub(super) timed: Vec<Timed>,
+    /// How many had no answer; `None` where the format does not say.
+    pub(super) failed: Option<usize>,
+}
+
+/// A call that was answered, and how long that took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Timed {
+    pub(super) tokens_in: u32,
+    pub(super) tokens_out: u32,
+    pub(super) took: Duration,
 }
 
 /// A call as it stands in a line: when, in nanoseconds since whatever its writer counts from.
@@ -65,6 +103,7 @@ struct Row {
     at: i128,
     tokens_in: u32,
     tokens_out: u32,
+    took: Option<Duration>,
 }
 
 /// Reads a trace.
@@ -73,6 +112,9 @@ struct Row {
 /// What its user must know, with the trace's own line.
 pub(super) fn read(path: &Path, form: Form) -> Result<Reading, String> {
     let shown = path.display();
+    if form == Form::Batch {
+        return own::batch(path);
+    }
     let mut columns: Option<Columns> = None;
     let (mut rows, mut skipped): (Vec<Row>, usize) = (Vec::new(), 0);
     lines(path, |number, line| {
@@ -87,6 +129,7 @@ pub(super) fn read(path: &Path, form: Form) -> Result<Reading, String> {
         let row = match form {
             Form::Mooncake => json::<Mooncake>(line).and_then(|row| row.row()),
             Form::Jsonl => json::<Plain>(line).and_then(|row| row.row()),
+            Form::Gateway | Form::Batch => json::<own::Logged>(line).and_then(|row| row.row()),
             Form::Azure | Form::BurstGpt => match &columns {
                 Some(columns) => columns.row(line, form),
                 None => {
@@ -103,11 +146,29 @@ pub(super) fn read(path: &Path, form: Form) -> Result<Reading, String> {
             false => Ok(()),
         }
     })?;
+    reading(&shown.to_string(), rows, skipped, form)
+}
+
+/// What these rows come to.
+fn reading(shown: &str, mut rows: Vec<Row>, skipped: usize, form: Form) -> Result<Reading, String> {
     // Writers of traces put down what has ended first, too.
     rows.sort_by_key(|row| row.at);
     let Some(first) = rows.first().map(|row| row.at) else {
         return Err(format!("{shown}: no call is in this trace"));
     };
+    let failed = rows.iter().filter(|row| row.tokens_out == 0).count();
+    let failed = match form {
+        Form::BurstGpt => Some(failed),
+        Form::Azure | Form::Mooncake | Form::Jsonl | Form::Gateway | Form::Batch => None,
+    };
+    let timed = rows.iter().filter(|row| row.tokens_out > 0).filter_map(|row| {
+        Some(Timed {
+            tokens_in: row.tokens_in,
+            tokens_out: row.tokens_out,
+            took: row.took?,
+        })
+    });
+    let timed = timed.collect();
     let calls = rows.into_iter().map(|row| Arrival {
         at: Instant::from_nanos(u64::try_from(row.at - first).unwrap_or(u64::MAX)),
         tokens_in: row.tokens_in,
@@ -116,6 +177,8 @@ pub(super) fn read(path: &Path, form: Form) -> Result<Reading, String> {
     Ok(Reading {
         calls: calls.collect(),
         skipped,
+        timed,
+        failed,
     })
 }
 
@@ -197,6 +260,7 @@ struct Plain {
     tokens_in: u32,
     #[serde(rename = "out", default)]
     tokens_out: u32,
+    took: Option<f64>,
 }
 
 impl Mooncake {
@@ -205,6 +269,7 @@ impl Mooncake {
             at: moment(self.timestamp, 1e6)?,
             tokens_in: self.input_length,
             tokens_out: self.output_length,
+            took: None,
         })
     }
 }
@@ -215,8 +280,22 @@ impl Plain {
             at: moment(self.t, 1e9)?,
             tokens_in: self.tokens_in,
             tokens_out: self.tokens_out,
+            took: match self.took {
+                Some(seconds) => Some(length(seconds, 1e9)?),
+                None => None,
+            },
         })
     }
+}
+
+/// A length of time in units of so many nanoseconds.
+fn length(units: f64, nanos: f64) -> Result<Duration, String> {
+    let length = moment(units, nanos)
+        .ok()
+        .and_then(|nanos| u64::try_from(nanos).ok());
+    length
+        .map(Duration::from_nanos)
+        .ok_or_else(|| format!("{units} is no length of time"))
 }
 
 /// A time in units of so many nanoseconds.
@@ -237,13 +316,14 @@ struct Columns {
     at: usize,
     tokens_in: usize,
     tokens_out: usize,
+    took: Option<usize>,
 }
 
 impl Columns {
     fn of(head: &str, form: Form) -> Result<Self, String> {
         let names = match form {
             Form::Azure => ["TIMESTAMP", "ContextTokens", "GeneratedTokens"],
-            Form::BurstGpt | Form::Mooncake | Form::Jsonl => {
+            Form::BurstGpt | Form::Mooncake | Form::Jsonl | Form::Gateway | Form::Batch => {
                 ["Timestamp", "Request tokens", "Response tokens"]
             }
         };
@@ -261,6 +341,8 @@ impl Columns {
             at: place(names[0])?,
             tokens_in: place(names[1])?,
             tokens_out: place(names[2])?,
+            // Its first releases have no such column.
+            took: place("Elapsed time").ok(),
         })
     }
 
@@ -284,7 +366,7 @@ impl Columns {
         let text = cell(self.at)?;
         let at = match form {
             Form::Azure => Moment::parse(text).map(|moment| moment.0),
-            Form::BurstGpt | Form::Mooncake | Form::Jsonl => {
+            Form::BurstGpt | Form::Mooncake | Form::Jsonl | Form::Gateway | Form::Batch => {
                 text.parse().ok().and_then(|units: f64| moment(units, 1e9).ok())
             }
         };
@@ -292,6 +374,16 @@ impl Columns {
             at: at.ok_or_else(|| format!("`{text}` is no time"))?,
             tokens_in: tokens(self.tokens_in)?,
             tokens_out: tokens(self.tokens_out)?,
+            took: match self.took {
+                Some(column) => {
+                    let text = cell(column)?;
+                    let seconds = text
+                        .parse()
+                        .map_err(|_| format!("`{text}` is no length of time"))?;
+                    Some(length(seconds, 1e9)?)
+                }
+                None => None,
+            },
         })
     }
 }

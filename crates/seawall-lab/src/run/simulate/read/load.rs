@@ -1,8 +1,9 @@
 //! `[load]`: who calls, and when.
 
 use super::Asked;
+use super::generation::Recorded;
 use crate::reader::{Reader, Value};
-use crate::run::simulate::trace::{self, Form, Reading, TRACE_CALLS_MAX};
+use crate::run::simulate::trace::{self, Form, TRACE_CALLS_MAX};
 use crate::sim::luck::Length;
 use crate::sim::model::{Arrival, Burst, Gaps, Load, Start};
 use seawall_core::time::{Duration, Instant};
@@ -12,10 +13,18 @@ use toml::de::DeTable;
 /// Every key of a load.
 #[cfg(test)]
 pub(super) const KEYS: [&[&str]; 4] = [&OPEN_KEYS, &POOL_KEYS, &CLOSED_KEYS, &TRACE_KEYS];
-const OPEN_KEYS: [&str; 4] = ["rate", "gaps", "clients", "bursts"];
-const POOL_KEYS: [&str; 3] = ["connections", "rate", "gaps"];
-const CLOSED_KEYS: [&str; 4] = ["clients", "think", "start", "calls_each"];
-const TRACE_KEYS: [&str; 6] = ["trace", "format", "clients", "scale_rate", "loop", "window"];
+const OPEN_KEYS: [&str; 5] = ["rate", "gaps", "clients", "bursts", "tokens"];
+const POOL_KEYS: [&str; 4] = ["connections", "rate", "gaps", "tokens"];
+const CLOSED_KEYS: [&str; 5] = ["clients", "think", "start", "calls_each", "tokens"];
+const TRACE_KEYS: [&str; 7] = [
+    "trace",
+    "format",
+    "clients",
+    "scale_rate",
+    "loop",
+    "window",
+    "tokens",
+];
 const BURST_KEYS: [&str; 3] = ["at", "for", "factor"];
 const RIGHT: &str = "rate = 1000 (open), clients = 50 with think = \"1s\" (closed), connections = 10 with rate = 100 \
      (a pool), or trace = \"calls.csv\" with format = \"azure\"";
@@ -91,16 +100,24 @@ impl Asked {
         let path = load.get("trace").and_then(|value| reader.string("trace", value));
         let ((path, span), format) = (path?, format?);
         let read = trace::read(&self.path(path), format).map_err(|why| (why, span.clone()));
-        let Reading { calls, skipped } = match read {
+        let reading = match read {
             Ok(reading) => reading,
             Err((why, span)) => return reader.fault(reader.error(span, why)),
         };
-        if skipped > 0 {
+        if reading.skipped > 0 {
             self.note(format!(
-                "{path}: {skipped} rows are headings or of calls that nobody made, and were passed over"
+                "{path}: {} rows are headings or of calls that nobody made, and were passed over",
+                reading.skipped
             ));
         }
-        let cut = trace::cut(&calls, window.clone());
+        if let Some(how) = format.times_are() {
+            self.note(format!("{path}: {how}"));
+        }
+        let cut = trace::cut(&reading.calls, window.clone());
+        self.recorded.replace(Some(Recorded {
+            path: path.to_owned(),
+            reading,
+        }));
         if cut.is_empty() {
             return reader.fault(reader.error(span, "no call of this trace is in its window"));
         }

@@ -5,16 +5,29 @@ use crate::file;
 use crate::plan::Limit;
 use crate::reader::{Reader, Value};
 use crate::sim::luck::{Length, nanos, whole};
-use crate::sim::model::{Capacity, Failures, Order, Orphans, Price, Server};
+use crate::sim::model::{Capacity, Failures, Generation, Order, Orphans, Price, Server};
 use seawall_core::time::Duration;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 
-pub(super) const SERVER_KEYS: [&str; 13] = [
-    "capacity", "workers", "slope", "latency", "overload", "queue", "order", "orphans", "failures", "limit",
-    "outages", "renewal", "price",
+pub(super) const SERVER_KEYS: [&str; 15] = [
+    "capacity",
+    "workers",
+    "slope",
+    "latency",
+    "overload",
+    "queue",
+    "order",
+    "orphans",
+    "failures",
+    "limit",
+    "outages",
+    "renewal",
+    "price",
+    "reject_cost",
+    "generation",
 ];
 /// Keys of a queue in front of workers.
-const QUEUE_KEYS: [&str; 4] = ["overload", "queue", "order", "orphans"];
+const QUEUE_KEYS: [&str; 5] = ["overload", "queue", "order", "orphans", "reject_cost"];
 const LIMIT_KEYS: [&str; 5] = ["rpm", "tpm", "rps", "concurrency", "burst"];
 const RIGHT: &str = "capacity = 1500 (a second), workers = 30 with latency = \"100ms\", slope = \"10ms\" with latency, \
      capacity = \"unbounded\" with latency, or capacity = \"optimistic-lock\"";
@@ -58,11 +71,13 @@ impl Asked {
         let table = value.get_ref().as_table()?;
         reader.keys(table, &SERVER_KEYS, "a server");
         let get = |key: &str| table.get(key);
-        let work = work(reader, value, table);
-        let queue = queue(reader, value, table, work.map(|(capacity, _)| capacity));
+        let work = self.work(reader, value, table);
+        let queue = queue(reader, value, table, work.as_ref().map(|work| work.capacity));
+        let reject_cost =
+            get("reject_cost").map_or(Some(Duration::ZERO), |value| reader.length("reject_cost", value));
         let orders = [("fifo", Order::Fifo), ("lifo", Order::Lifo)];
         let order = get("order").map_or(Some(Order::Fifo), |value| reader.word("order", value, &orders));
-        let failures = get("failures").map_or(Some(Failures::None), |value| failures(reader, value));
+        let failures = get("failures").map_or(Some(Failures::None), |value| self.failures(reader, value));
         let limit = match get("limit") {
             Some(value) => limit(reader, value).map(Some),
             None => Some(None),
@@ -80,15 +95,15 @@ impl Asked {
             (None, _) => Some(None),
         };
         let price = get("price").map_or(Some(Price::default()), |value| price(reader, value));
-        let ((capacity, service), (queue_max, orphans)) = (work?, queue?);
+        let (work, (queue_max, orphans)) = (work?, queue?);
         Some(Server {
-            capacity,
-            service,
+            capacity: work.capacity,
+            service: work.service,
             order: order?,
             queue_max,
             orphans,
-            reject_cost: Duration::ZERO,
-            generation: None,
+            reject_cost: reject_cost?,
+            generation: work.generation,
             failures: failures?,
             limit: limit?,
             outages: outages?,
@@ -99,11 +114,51 @@ impl Asked {
 }
 
 /// How much a server can do, and how long an attempt takes it.
-fn work(reader: &Reader<'_>, value: &Value<'_>, table: &DeTable<'_>) -> Option<(Capacity, Length)> {
-    let latency = match table.get("latency") {
-        Some(value) => Some(reader.distribution("latency", value)?),
-        None => None,
-    };
+struct Work {
+    capacity: Capacity,
+    service: Length,
+    generation: Option<Generation>,
+}
+
+impl Asked {
+    fn failures(&self, reader: &Reader<'_>, value: &Value<'_>) -> Option<Failures> {
+        match value.get_ref().as_str() {
+            Some(_) => {
+                reader.word("failures", value, &[("trace", ())])?;
+                self.recorded_failures(reader, value)
+            }
+            None => failures(reader, value),
+        }
+    }
+
+    fn work(&self, reader: &Reader<'_>, value: &Value<'_>, table: &DeTable<'_>) -> Option<Work> {
+        let latency = match table.get("latency") {
+            Some(value) => Some(reader.distribution("latency", value)?),
+            None => None,
+        };
+        let (latency, generation) = match table.get("generation") {
+            Some(at) => {
+                let (service, generation) = self.generation(reader, at, table, latency)?;
+                (service, Some(generation))
+            }
+            None => (latency, None),
+        };
+        let (capacity, service) = capacity(reader, value, table, latency)?;
+        Some(Work {
+            capacity,
+            service,
+            generation,
+        })
+    }
+}
+
+/// How much a server can do, where an attempt takes `latency` once it is worked on.
+fn capacity(
+    reader: &Reader<'_>,
+    value: &Value<'_>,
+    table: &DeTable<'_>,
+    latency: Option<Length>,
+) -> Option<(Capacity, Length)> {
     let needed = |capacity| {
         let latency = latency.or_else(|| {
             let error = reader.error(value.span(), "`latency` is missing here");
@@ -114,25 +169,14 @@ fn work(reader: &Reader<'_>, value: &Value<'_>, table: &DeTable<'_>) -> Option<(
     };
     let get = |key: &str| table.get(key);
     match (get("capacity"), get("workers"), get("slope")) {
-        (Some(value), None, None) => match value.get_ref() {
-            DeValue::String(_) => {
-                let known = [
-                    ("unbounded", Capacity::Unbounded),
-                    ("optimistic-lock", Capacity::OptimisticLock),
-                ];
-                match reader.word("capacity", value, &known)? {
-                    Capacity::OptimisticLock => match get("latency") {
-                        None => Some((Capacity::OptimisticLock, Length::ZERO)),
-                        Some(latency) => {
-                            let message = "an optimistic lock takes four hops and no time at the server";
-                            let error = reader.error(latency.span(), message);
-                            reader.fault(error.expecting("`hop` at the head of the file in place of latency"))
-                        }
-                    },
-                    capacity => needed(capacity),
-                }
+        (Some(value), None, None) if value.get_ref().is_str() => of_word(reader, value, table, needed),
+        (Some(value), None, None) => match get("generation") {
+            Some(generation) => {
+                let message = "how many a second a model answers goes by their tokens";
+                let error = reader.error(generation.span(), message);
+                reader.fault(error.expecting("workers = 8, or capacity = \"unbounded\""))
             }
-            _ => of_rate(reader, value, latency),
+            None => of_rate(reader, value, latency),
         },
         (None, Some(value), None) => {
             let workers = reader.count32("workers", value, 1, u64::MAX)?;
@@ -149,6 +193,31 @@ fn work(reader: &Reader<'_>, value: &Value<'_>, table: &DeTable<'_>) -> Option<(
         (Some(_), _, _) | (None, Some(_), Some(_)) => {
             let message = "capacity, workers and slope each say how much the server can do";
             reader.fault(reader.error(value.span(), message).expecting("one of them"))
+        }
+    }
+}
+
+/// A capacity that is no number.
+fn of_word(
+    reader: &Reader<'_>,
+    value: &Value<'_>,
+    table: &DeTable<'_>,
+    needed: impl Fn(Capacity) -> Option<(Capacity, Length)>,
+) -> Option<(Capacity, Length)> {
+    let known = [
+        ("unbounded", Capacity::Unbounded),
+        ("optimistic-lock", Capacity::OptimisticLock),
+    ];
+    let capacity = reader.word("capacity", value, &known)?;
+    if capacity != Capacity::OptimisticLock {
+        return needed(capacity);
+    }
+    match table.get("latency").or_else(|| table.get("generation")) {
+        None => Some((capacity, Length::ZERO)),
+        Some(time) => {
+            let message = "an optimistic lock takes four hops and no time at the server";
+            let error = reader.error(time.span(), message);
+            reader.fault(error.expecting("`hop` at the head of the file in place of it"))
         }
     }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::sim::luck::Amount;
 use crate::sim::model::*;
 use crate::sim::preset;
 use expect_test::expect;
@@ -206,21 +207,22 @@ fn a_file_that_is_made_of_a_report_means_the_same() {
     for (load, server, spread, policies) in [
         (
             "rate = 0.5\ngaps = \"constant\"\nclients = 7\nbursts = [{ at = \"1s\", for = \"2s\", factor = 2.5 }]",
-            "workers = 3\nlatency = { p50 = \"10ms\", p99 = \"1s\" }\nqueue = 5\norphans = \"dropped\"\norder = \"lifo\"\n\
+            "workers = 3\nlatency = { p50 = \"10ms\", p99 = \"1s\" }\nqueue = 5\norphans = \"dropped\"\norder = \"lifo\"\nreject_cost = \"1.5ms\"\n\
           outages = [{ at = \"1s\", for = \"3s\", how = \"429\", retry_after = \"2s\" }, { at = \"5s\", for = \"1s\", how = \"slow\", factor = 3, share = 0.5 }]",
             "",
             format!("{policy}{layers}"),
         ),
         (
-            "clients = 9\nthink = { exponential = \"1s\" }\nstart = \"spread\"\ncalls_each = 3",
+            "clients = 9\nthink = { exponential = \"1s\" }\nstart = \"spread\"\ncalls_each = 3\n\
+             tokens = { input = { p50 = 1020, p99 = 4142 }, output = { exponential = 150 }, output_max = 1000 }",
             "capacity = \"unbounded\"\nlatency = { exponential = \"1ms\", rare = \"2s\", rare_share = 0.01 }\nfailures = 0.25\n\
           renewal = { up = { exponential = \"9s\" }, down = \"1s\", how = \"hang\" }\nlimit = { rps = 5, burst = 9, tpm = 1000, concurrency = 3 }\n\
-          price = { input = 0.42, output = 1.1 }",
+          price = { input = 0.42, output = 1.1 }\ngeneration = { input = \"150us\", output = \"20ms\", stream = true }",
             "",
             format!("{policy}{rich}"),
         ),
         (
-            "connections = 4\nrate = 1000",
+            "connections = 4\nrate = 1000\ntokens = { input = { uniform = [0, 9] }, output = 5 }",
             "slope = \"2ms\"\nlatency = { uniform = [\"1ms\", \"3ms\"] }\nfailures = { first = 0.1, again = 0.5 }\n\
           [[server]]\ncapacity = \"optimistic-lock\"",
             "spread = \"shards-own-gates\"",
@@ -333,6 +335,77 @@ fn calls_that_were_recorded_come_faster_and_again() {
 }
 
 #[test]
+fn a_models_times_and_failures_are_those_of_the_trace_where_a_file_says_so() {
+    // Could break by a fit that is made and dropped, or by one whose report cannot be read as a file.
+    let path = std::env::temp_dir().join(format!("seawall-fit-{}.csv", std::process::id()));
+    let mut text = "Timestamp,Elapsed time,Model,Request tokens,Response tokens\n".to_owned();
+    for nth in 0..40_u32 {
+        let (read, written) = (
+            100 + nth * 37 % 90,
+            if nth % 10 == 9 { 0 } else { 10 + nth * 53 % 70 },
+        );
+        // 500 ms, 1 ms for a token read and 20 ms for one written.
+        let ms = 500 + read + 20 * written;
+        text.push_str(&format!(
+            "{nth},{}.{:03},x,{read},{written}\n",
+            ms / 1_000,
+            ms % 1_000
+        ));
+    }
+    std::fs::write(&path, text).expect("a file");
+    let load = format!("load = {{ trace = '{}', format = \"burstgpt\" }}", path.display());
+    let server = "server = { workers = 5, orphans = \"worked\", failures = \"trace\", generation = { fit = \"trace\", stream = false } }";
+    let text = with("load", &load).replace("server = { capacity = 150, orphans = \"worked\" }", server);
+    let simulation = parse(&text);
+    std::fs::remove_file(path).expect("it is there");
+    let server = &simulation.study.model.servers[0];
+    let generation = server.generation.expect("a model");
+    assert_eq!(generation.sent, AnswerIs::Whole);
+    let millis = |length: Duration| (length.as_nanos() + 500_000) / 1_000_000;
+    assert_eq!(
+        (
+            millis(generation.per_token_in),
+            millis(generation.per_token_out),
+            millis(server.service.mean())
+        ),
+        (1, 20, 500)
+    );
+    assert_eq!(server.failures, Failures::Independent { chance: 0.1 });
+    let notes = simulation.notes.join("\n");
+    assert!(notes.contains("fitted to 36 answers: "), "{notes}");
+    assert!(
+        notes.contains("tokens explain 100 % of how their times differ"),
+        "{notes}"
+    );
+    assert!(
+        notes.contains("4 of 40 calls were answered with no token"),
+        "{notes}"
+    );
+}
+
+#[test]
+fn tokens_are_drawn_for_a_trace_that_has_none_and_refused_for_one_that_has() {
+    // Could break by calls whose recorded tokens are replaced in silence.
+    let path = std::env::temp_dir().join(format!("seawall-tokens-{}.jsonl", std::process::id()));
+    let line = format!(
+        "load = {{ trace = '{}', format = \"jsonl\", tokens = {{ input = 5, output = 6, output_max = 9 }} }}",
+        path.display()
+    );
+    std::fs::write(&path, "{\"t\": 0}\n{\"t\": 2}\n").expect("a file");
+    let drawn = model(&with("load", &line)).tokens;
+    assert_eq!((drawn.read, drawn.written_max), (Amount::Fixed(5), Some(9)));
+    std::fs::write(&path, "{\"t\": 0}\n{\"t\": 2, \"in\": 1}\n").expect("a file");
+    let errors = Simulation::parse("a.toml", &with("load", &line)).expect_err("two truths");
+    std::fs::remove_file(path).expect("it is there");
+    assert!(
+        errors
+            .to_string()
+            .contains("the calls of this trace have tokens of their own"),
+        "{errors}"
+    );
+}
+
+#[test]
 fn ups_and_downs_that_were_recorded_are_outages() {
     // Could break by a window that moves what is in it, or by an outage that outlives the horizon.
     let path = std::env::temp_dir().join(format!("seawall-load-{}.csv", std::process::id()));
@@ -393,6 +466,13 @@ fn every_mistake_is_told_with_what_is_right() {
         load("clients = 5, think = \"1s\""),
         load("clients = 5, think = \"0s\", start = \"together\""),
         load("connections = 5"),
+        load("rate = 100, tokens = 5"),
+        load("rate = 100, tokens = { input = 5 }"),
+        load("rate = 100, tokens = { input = 5, output = \"many\" }"),
+        load("rate = 100, tokens = { input = { p50 = 9, p99 = 5 }, output = { p50 = 9 }, outputs = 5 }"),
+        load(
+            "rate = 100, tokens = { input = { uniform = [9, 5] }, output = { uniform = 5 }, output_max = 0 }",
+        ),
         load("trace = \"calls.csv\""),
         load("trace = \"nowhere.csv\", format = \"azure\""),
         load("trace = \"nowhere.csv\", format = \"azur\", window = [\"2s\", \"1s\"]"),
@@ -412,6 +492,25 @@ fn every_mistake_is_told_with_what_is_right() {
         server("capacity = 150, orphans = \"worked\", overload = \"queue\", queue = 5"),
         server("capacity = 150, orphans = \"worked\", overload = \"shed\", queue = \"unbounded\""),
         server("capacity = 150, orphans = \"worked\", failures = 1.5"),
+        server("capacity = 150, orphans = \"worked\", failures = \"trace\""),
+        server("capacity = \"unbounded\", latency = \"1s\", reject_cost = \"1ms\""),
+        server(
+            "capacity = 150, orphans = \"worked\", generation = { input = \"1ms\", output = \"1ms\", stream = true }",
+        ),
+        server("capacity = \"unbounded\", generation = { input = \"1ms\", output = \"1ms\", stream = true }"),
+        server(
+            "capacity = \"unbounded\", latency = \"1s\", generation = { input = \"1ms\", output = \"2h\" }",
+        ),
+        server("capacity = \"unbounded\", generation = { fit = \"trace\", stream = true }"),
+        server("capacity = \"unbounded\", latency = \"1s\", generation = { fit = \"trace\", stream = true }"),
+        server("capacity = \"unbounded\", generation = { fit = \"trace\", input = \"1ms\", stream = true }"),
+        server(
+            "capacity = \"optimistic-lock\", generation = { input = \"1ms\", output = \"1ms\", stream = true }",
+        ),
+        with(
+            "server",
+            "spread = \"route\"\nserver = [{ capacity = \"unbounded\", latency = \"1s\" }, { capacity = \"unbounded\", latency = \"1s\", generation = { input = \"1ms\", output = \"1ms\", stream = true } }]",
+        ),
         server("capacity = 150, orphans = \"worked\", failures = { first = 0.5 }"),
         server("capacity = 150, orphans = \"worked\", limit = { key = \"header:x\" }"),
         server("capacity = 150, orphans = \"worked\", limit = { burst = 5 }"),
@@ -591,7 +690,7 @@ fn the_reference_has_a_row_for_every_key_and_its_files_are_read() {
         .skip(1)
         .filter_map(|block| block.split("```").next())
         .collect();
-    assert_eq!(blocks.len(), 1);
+    assert_eq!(blocks.len(), 2);
     blocks.into_iter().for_each(|block| drop(parse(block)));
     for name in [
         "stall", "budget", "limited", "burst", "headroom", "shards", "backoff",
