@@ -78,7 +78,7 @@ pub(crate) struct Args {
 fn presets() -> PossibleValuesParser {
     let all = preset::ALL.iter();
     PossibleValuesParser::new(all.map(|preset| {
-        PossibleValue::new(preset.name).help(format!("{}; of: {}", preset.about, preset.source))
+        PossibleValue::new(preset.name).help(format!("{}; claims are of: {}", preset.about, preset.source))
     }))
 }
 
