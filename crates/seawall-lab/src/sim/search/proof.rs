@@ -59,6 +59,9 @@ impl Proof {
             None => "no policy meets every assert".to_owned(),
         };
         match self.standing {
+            Standing::Wanted if self.policies < 2 => {
+                "nothing else is of the front, so that it ran with these alone".to_owned()
+            }
             Standing::Wanted => format!("it is the one of {} here as well", self.policies),
             Standing::Unbeaten => {
                 format!("nothing beats it here either, though {other}: more seeds tell them apart")
