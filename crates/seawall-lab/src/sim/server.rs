@@ -194,8 +194,17 @@ impl<S: Deref<Target = Server>> Desk<S> {
         }
         let fate = match trouble {
             Some(Trouble::Truncate) => Fate::Truncated,
-            _ if self.fails(ticket) => Fate::Failed,
-            _ => Fate::Answered,
+            Some(
+                Trouble::FailFast
+                | Trouble::Refuse
+                | Trouble::Hang
+                | Trouble::Slow { .. }
+                | Trouble::Throttle { .. },
+            )
+            | None => match self.fails(ticket) {
+                true => Fate::Failed,
+                false => Fate::Answered,
+            },
         };
         let (lasts, speaks) = self.length(ticket, trouble);
         let job = Job {
@@ -273,10 +282,15 @@ impl<S: Deref<Target = Server>> Desk<S> {
     pub(crate) fn write(&mut self, job: u32) -> Done {
         let job = self.let_go(job);
         let holds = job.version == self.version;
-        self.version += u64::from(holds);
+        let fate = match job.fate {
+            Fate::Answered if !holds => Fate::Conflict,
+            fate => fate,
+        };
+        // An answer that breaks off was written all the same.
+        self.version += u64::from(holds && matches!(fate, Fate::Answered | Fate::Truncated));
         Done {
             job,
-            fate: if holds { Fate::Answered } else { Fate::Conflict },
+            fate,
             worked: Duration::ZERO,
         }
     }
@@ -374,7 +388,14 @@ impl<S: Deref<Target = Server>> Desk<S> {
         };
         match trouble {
             Some(Trouble::Slow { factor }) => (whole(nanos(plain) * factor), whole(nanos(speaks) * factor)),
-            _ => (plain, speaks),
+            Some(
+                Trouble::FailFast
+                | Trouble::Refuse
+                | Trouble::Hang
+                | Trouble::Throttle { .. }
+                | Trouble::Truncate,
+            )
+            | None => (plain, speaks),
         }
     }
 

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::sync::{Notify, oneshot};
 
 /// What each fate is on the wire; throttles come after these.
-const ANSWERS: [&str; 4] = ["200", "500", "503", "truncate at=50%"];
+const ANSWERS: [&str; 4] = ["200", "503", "503", "truncate at=50%"];
 
 /// What chance goes by, as a header: `WHO-NTH-READ-WRITTEN-COUNTS`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

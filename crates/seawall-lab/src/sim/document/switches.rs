@@ -4,6 +4,7 @@
 //! scenario. So all of a [`Model`] and of its policies is here, also what nobody wrote, and a test reads it back as a
 //! file that means the same.
 
+use crate::fnv::Fnv;
 use crate::plan::{Limit, LimitKey};
 use crate::sim::luck::{Amount, Length};
 use crate::sim::model::*;
@@ -89,9 +90,23 @@ fn load(load: &Load) -> Value {
         } => json!({ "connections": connections, "rate": number(*per_second), "gaps": gaps(*spread) }),
         Load::Trace { clients, calls } => {
             let last = calls.last().map_or(Instant::START, |call| call.at);
-            json!({ "calls": calls.len(), "last_at": instant(last), "clients": clients })
+            json!({
+                "calls": calls.len(), "last_at": instant(last), "clients": clients,
+                "hash": format!("{:016x}", hash_of(calls)),
+            })
         }
     }
+}
+
+/// What tells two traces apart that are as long as each other.
+fn hash_of(calls: &[Arrival]) -> u64 {
+    let mut hash = Fnv::default();
+    for call in calls {
+        hash.write(&call.at.as_nanos().to_le_bytes());
+        hash.write(&call.tokens_in.to_le_bytes());
+        hash.write(&call.tokens_out.to_le_bytes());
+    }
+    hash.sum()
 }
 
 const fn gaps(gaps: Gaps) -> &'static str {

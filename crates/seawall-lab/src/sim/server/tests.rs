@@ -169,3 +169,40 @@ fn a_limit_of_tokens_is_charged_the_most_that_a_call_lets_be_written() {
     );
     assert!(matches!(desk.take(at(30_000), 4, ticket(4)), Taken::Works { .. }));
 }
+
+#[test]
+fn a_row_is_written_by_what_is_answered_or_breaks_off_and_by_nothing_that_fails() {
+    // Could break by failures that are read and drawn, and never told: a lock would answer all of them.
+    let server = Server {
+        capacity: Capacity::OptimisticLock,
+        failures: Failures::Independent { chance: 1.0 },
+        outages: Vec::new(),
+        ..Server::default()
+    };
+    let breaks_off = Outage {
+        at: at(10),
+        lasts: millis(10),
+        how: Trouble::Truncate,
+        share: 1.0,
+    };
+    let mut desk = Desk::new(&server, vec![breaks_off], Luck::new(1));
+    let read = |desk: &mut Desk<&Server>, now, nth| match desk.take(at(now), nth, ticket(nth, (0, 0))) {
+        Taken::Read { job } => job,
+        other => panic!("{other:?}"),
+    };
+    let (failing, before) = (read(&mut desk, 0, 1), read(&mut desk, 10, 2));
+    assert_eq!(desk.write(failing).fate, Fate::Failed);
+    assert_eq!(desk.write(before).fate, Fate::Truncated, "the row is what it was");
+    let sound = Server {
+        failures: Failures::None,
+        ..server
+    };
+    let mut desk = Desk::new(&sound, vec![breaks_off], Luck::new(1));
+    let (late, breaking) = (read(&mut desk, 0, 3), read(&mut desk, 10, 4));
+    assert_eq!(desk.write(breaking).fate, Fate::Truncated);
+    assert_eq!(
+        desk.write(late).fate,
+        Fate::Conflict,
+        "what broke off was written"
+    );
+}

@@ -627,8 +627,8 @@ fn report_of(fate: Fate, (read, written): (u32, u32)) -> Report {
     };
     let (outcome, status) = match fate {
         Fate::Answered => (Outcome::Answer, 200),
-        Fate::Failed | Fate::GivenUp => (failed(Cause::Status, Sent::Maybe), 500),
-        Fate::Shed => (failed(Cause::Status, Sent::Maybe), 503),
+        Fate::GivenUp => (failed(Cause::Status, Sent::Maybe), 500),
+        Fate::Failed | Fate::Shed => (failed(Cause::Status, Sent::Maybe), 503),
         Fate::Refused => (failed(Cause::Connect, Sent::No), 0),
         Fate::Truncated => (failed(Cause::Cut, Sent::Maybe), 200),
         Fate::Conflict => (failed(Cause::Status, Sent::NotDone), 409),

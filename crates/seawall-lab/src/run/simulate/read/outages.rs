@@ -191,6 +191,12 @@ fn trouble(reader: &Reader<'_>, value: &Value<'_>, table: &DeTable<'_>) -> Optio
             return reader.fault(error.expecting(format!("no such key, or how = \"{word}\"")));
         }
     }
+    if let (Some(value), How::Hang, Some(share)) = (table.get("share"), how, share)
+        && share < 1.0
+    {
+        let error = reader.error(value.span(), "a server that works on nothing hits every attempt");
+        return reader.fault(error.expecting("no share, or another `how`"));
+    }
     let how = match how {
         How::FailFast => Trouble::FailFast,
         How::Refuse => Trouble::Refuse,

@@ -5,7 +5,9 @@ use crate::file;
 use crate::plan::Limit;
 use crate::reader::{Reader, Value};
 use crate::sim::luck::{Length, nanos, whole};
-use crate::sim::model::{Capacity, Failures, Generation, Order, Orphans, Price, Server};
+use crate::sim::model::{
+    Capacity, Failures, Generation, Order, Orphans, Outage, Price, Renewal, Server, Trouble,
+};
 use seawall_core::time::Duration;
 use toml::de::DeTable;
 
@@ -94,6 +96,11 @@ impl Asked {
             (Some(value), None) => super::outages::renewal(reader, value).map(Some),
             (None, _) => Some(None),
         };
+        if let (Some(Capacity::OptimisticLock), Some(outages), Some(renewal)) =
+            (work.as_ref().map(|work| work.capacity), &outages, &renewal)
+        {
+            takes_no_time(reader, table, outages, renewal.as_ref())?;
+        }
         let price = get("price").map_or(Some(Price::default()), |value| price(reader, value));
         let (work, (queue_max, orphans)) = (work?, queue?);
         Some(Server {
@@ -243,6 +250,30 @@ fn of_rate(reader: &Reader<'_>, value: &Value<'_>, latency: Option<Length>) -> O
         return reader.fault(error.expecting("a whole number of them; or `workers` in place of `capacity`"));
     }
     Some((Capacity::Workers(rounded as u32), latency))
+}
+
+/// An optimistic lock takes no time at the server, which can neither hang nor be slow.
+fn takes_no_time(
+    reader: &Reader<'_>,
+    table: &DeTable<'_>,
+    outages: &[Outage],
+    renewal: Option<&Renewal>,
+) -> Option<()> {
+    let of_time = |how: Trouble| match how {
+        Trouble::Hang | Trouble::Slow { .. } => true,
+        Trouble::FailFast | Trouble::Refuse | Trouble::Throttle { .. } | Trouble::Truncate => false,
+    };
+    let mut hows = outages
+        .iter()
+        .map(|outage| outage.how)
+        .chain(renewal.map(|renewal| renewal.how));
+    if !hows.any(of_time) {
+        return Some(());
+    }
+    let at = table.get("outages").or_else(|| table.get("renewal"))?;
+    let message = "an optimistic lock takes no time at the server, which can neither hang nor be slow";
+    let error = reader.error(at.span(), message);
+    reader.fault(error.expecting("how = \"503\", \"refuse\", \"429\" or \"truncate\""))
 }
 
 /// How many may wait for a worker, and what becomes of them when their callers leave.

@@ -505,6 +505,11 @@ fn every_mistake_is_told_with_what_is_right() {
         server("capacity = \"unbounded\", latency = \"1s\", generation = { fit = \"trace\", stream = true }"),
         server("capacity = \"unbounded\", generation = { fit = \"trace\", input = \"1ms\", stream = true }"),
         server(
+            "capacity = \"optimistic-lock\", outages = [{ at = \"1s\", for = \"1s\", how = \"slow\", factor = 2 }]",
+        ),
+        server("capacity = \"optimistic-lock\", renewal = { up = \"9s\", down = \"1s\", how = \"hang\" }"),
+        outage("{ at = \"1s\", for = \"1s\", how = \"hang\", share = 0.5 }"),
+        server(
             "capacity = \"optimistic-lock\", generation = { input = \"1ms\", output = \"1ms\", stream = true }",
         ),
         with(
