@@ -15,7 +15,7 @@ mod policy;
 mod server;
 mod values;
 
-pub(super) use policy::NAIVE_KEYS;
+pub(super) use policy::SHARED_KEYS;
 
 use crate::error::ScriptError;
 use crate::reader::{self, Reader, Value, stem};

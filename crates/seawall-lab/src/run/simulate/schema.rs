@@ -19,8 +19,8 @@ pub fn schema() -> Value {
         schema["$defs"]["entrant"]["properties"][name] = key.clone();
     }
     schema["$defs"]["keys"] = keys;
-    // A layer may be naive, too.
-    for key in super::read::NAIVE_KEYS {
+    // A layer has those of ours, too, that are not of clients alone.
+    for key in super::read::SHARED_KEYS {
         schema["$defs"]["keys"]["properties"][key] = schema["$defs"]["entrant"]["properties"][key].clone();
     }
     schema

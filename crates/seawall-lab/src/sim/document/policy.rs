@@ -13,6 +13,9 @@ pub(super) fn settings(policy: &Policy, endpoint: Endpoint) -> Value {
     let mut all = Map::new();
     let mut put = |key: &str, value: Value| all.insert(key.to_owned(), value);
     put("retries", json!(call.retries()));
+    put("fallbacks", json!(call.fallbacks()));
+    put("tries", json!(call.tries()));
+    put("patience", time(call.patience()));
     put("throttled_counts", json!(call.throttled_counts()));
     put("deadline", time(call.deadline_for(endpoint)));
     put("backoff", backoff(call.backoff()));

@@ -1,7 +1,7 @@
 //! `[[layer]]` and `[layers]`: callers between the clients and the servers.
 
 use super::Asked;
-use super::policy::NAIVE_KEYS;
+use super::policy::SHARED_KEYS;
 use crate::reader::{Key, Reader, Value};
 use crate::scenario::PolicyAt;
 use crate::sim::model::{Layer, Told};
@@ -104,11 +104,11 @@ impl Asked {
 
     /// A preset, or a table with all that a `[[policy]]` may have but its name, its fleet and its asserts.
     fn policy_of_layer(&self, reader: &Reader<'_>, key: &Key<'_>, value: &Value<'_>) -> Option<Policy> {
-        match reader.policy(key, value, &NAIVE_KEYS)? {
+        match reader.policy(key, value, &SHARED_KEYS)? {
             PolicyAt::Preset(preset) => Some(Policy::preset(preset.value)),
             PolicyAt::Table { toml, .. } => {
                 let policy = self.parsed(reader, &toml);
-                self.of_kind(reader, value.get_ref().as_table()?, policy)
+                self.with_ours(reader, value.get_ref().as_table()?, policy)
             }
             PolicyAt::Default => None,
         }

@@ -11,9 +11,19 @@ use seawall_core::time::Duration;
 use toml::de::{DeTable, DeValue};
 
 /// Keys of ours beside those of a `[policy]` table.
-pub(super) const OUR_KEYS: [&str; 5] = ["name", "fleet", "naive", "wait", "assert"];
-/// Those of them that say what kind of policy it is.
-pub(in crate::run::simulate) const NAIVE_KEYS: [&str; 2] = ["naive", "wait"];
+pub(super) const OUR_KEYS: [&str; 8] = [
+    "name",
+    "fleet",
+    "naive",
+    "wait",
+    "fallbacks",
+    "tries",
+    "patience",
+    "assert",
+];
+/// Those of them that a layer's policy has as well.
+pub(in crate::run::simulate) const SHARED_KEYS: [&str; 5] =
+    ["naive", "wait", "fallbacks", "tries", "patience"];
 const RIGHT_FLEET: &str = "fleet = \"client\" (each client has gates of its own), \"one\" (all share one), or { process = 1000 } (so many share one)";
 
 /// A policy without anything that protects a server.
@@ -98,7 +108,7 @@ impl Asked {
             Some(toml) => self.parsed(reader, &toml),
             None => None,
         };
-        let policy = self.of_kind(reader, table, policy);
+        let policy = self.with_ours(reader, table, policy);
         let asserts = table
             .get("assert")
             .map_or(Some(Vec::new()), |value| reader.asserts(value));
@@ -112,13 +122,14 @@ impl Asked {
         })
     }
 
-    /// The policy as it was read, or where `naive` says so without all that protects a server.
-    pub(super) fn of_kind(
+    /// The policy as it was read, with what keys of ours say beside.
+    pub(super) fn with_ours(
         &self,
         reader: &Reader<'_>,
         table: &DeTable<'_>,
         policy: Option<Policy>,
     ) -> Option<Policy> {
+        let policy = policy.and_then(|policy| routed(reader, table, policy));
         match table.get("naive") {
             Some(value) => {
                 let naive = reader.word("naive", value, &NAIVE);
@@ -210,6 +221,24 @@ impl Asked {
                 (_, _) => {}
             }
         }
+    }
+}
+
+/// How the policy goes from one server of a route to the next.
+fn routed(reader: &Reader<'_>, table: &DeTable<'_>, policy: Policy) -> Option<Policy> {
+    let mut builder = PolicyBuilder::from_policy(policy);
+    if let Some(value) = table.get("fallbacks") {
+        builder = builder.fallbacks(reader.count32("fallbacks", value, 0, 100)?);
+    }
+    if let Some(value) = table.get("tries") {
+        builder = builder.tries(reader.count32("tries", value, 1, 100)?);
+    }
+    if let Some(value) = table.get("patience") {
+        builder = builder.patience(reader.length("patience", value)?);
+    }
+    match builder.build() {
+        Ok(policy) => Some(policy),
+        Err(why) => reader.fault(reader.error(0..0, why.to_string())),
     }
 }
 

@@ -3,7 +3,7 @@ use crate::sim::luck::Amount;
 use crate::sim::model::*;
 use crate::sim::preset;
 use expect_test::expect;
-use seawall_core::policy::Jitter;
+use seawall_core::policy::{DEFAULT_FIRST_BYTE, Jitter, PolicyBuilder};
 use seawall_core::time::Instant;
 use serde_json::Value as Json;
 
@@ -199,7 +199,7 @@ fn a_file_that_is_made_of_a_report_means_the_same() {
     let policy = "[[policy]]\nname = \"x\"\nfleet = { process = 10 }\n";
     let layers = "[[layer]]\nname = \"edge\"\nprocesses = 2\ntold = \"attempts\"\npolicy = { retries = 1, deadline = \"2m\", timeouts = { first_byte = \"1m\" } }\n\
                   [[layer]]\nprocesses = 1\ntold = \"nothing\"\n";
-    let rich = "retries = 7\ndeadline = \"90.5s\"\nhedge = { after = \"p99.5\", at_most = 0.05 }\nbudget = \"off\"\n\
+    let rich = "retries = 7\nfallbacks = 0\ntries = 4\npatience = \"3s\"\ndeadline = \"90.5s\"\nhedge = { after = \"p99.5\", at_most = 0.05 }\nbudget = \"off\"\n\
                 [policy.backoff]\njitter = { proportional = 0.25 }\nfactor = 1.5\n\
                 [policy.breaker]\nramp = \"5s\"\nslow_call = { over = \"1s\", rate = 0.25 }\nmode = \"observe\"\n\
                 [policy.limits]\nconcurrency = { auto = \"first-byte\" }\nrequests_per_minute = 600\n\
@@ -242,31 +242,29 @@ fn a_file_that_is_made_of_a_report_means_the_same() {
         let again = parse(&format!("seeds = 1\n{}", file_of(&scenario_of(&first))));
         assert_eq!(again.study.model, first.study.model, "{text}");
         assert_eq!(scenario_of(&again), scenario_of(&first), "{text}");
-        let gates = |simulation: &Simulation| {
+        let policies = |simulation: &Simulation| {
             let contenders = simulation.study.contenders.iter();
             contenders
-                .map(|contender| contender.policy.gate)
+                .map(|contender| spelt(contender.policy))
                 .collect::<Vec<_>>()
         };
-        assert_eq!(gates(&again), gates(&first), "{text}");
+        assert_eq!(policies(&again), policies(&first), "{text}");
     }
 }
 
-/// The switches of a report, without the one that no key but `preset` sets.
+/// The policy, with what nobody wrote written out, as a report does.
+fn spelt(policy: Policy) -> Policy {
+    let call = policy.call;
+    let first_byte = call.timeouts().first_byte().unwrap_or(DEFAULT_FIRST_BYTE);
+    let builder = PolicyBuilder::from_policy(policy).deadline(call.deadline());
+    builder.first_byte(first_byte).build().expect("it was read")
+}
+
+/// The switches of a report.
 fn scenario_of(simulation: &Simulation) -> serde_json::Map<String, Json> {
     let studies = std::slice::from_ref(&simulation.study);
-    let mut scenario = Document::of("n", studies, &[vec![Tally::default()]])
-        .scenario
-        .remove(0);
-    let mut policies = scenario.remove("policy").expect("there is one");
-    for policy in policies.as_array_mut().expect("a list") {
-        policy
-            .as_object_mut()
-            .expect("a table")
-            .remove("throttled_counts");
-    }
-    scenario.insert("policy".to_owned(), policies);
-    scenario
+    let mut document = Document::of("n", studies, &[vec![Tally::default()]]);
+    document.scenario.remove(0)
 }
 
 /// A report's scenario as a file.
@@ -277,12 +275,7 @@ fn file_of(scenario: &serde_json::Map<String, Json>) -> String {
     }
     for policy in scenario["policy"].as_array().expect("a list") {
         text.push_str("[[policy]]\n");
-        for (key, value) in policy
-            .as_object()
-            .expect("a table")
-            .iter()
-            .filter(|(key, _)| *key != "throttled_counts")
-        {
+        for (key, value) in policy.as_object().expect("a table") {
             text.push_str(&format!("{key} = {}\n", inline(value)));
         }
     }
@@ -292,8 +285,8 @@ fn file_of(scenario: &serde_json::Map<String, Json>) -> String {
 fn inline(value: &Json) -> String {
     match value {
         Json::Object(entries) => {
-            let entries = entries.iter().filter(|(key, _)| *key != "throttled_counts");
             let entries: Vec<String> = entries
+                .iter()
                 .map(|(key, value)| format!("{key} = {}", inline(value)))
                 .collect();
             format!("{{ {} }}", entries.join(", "))
