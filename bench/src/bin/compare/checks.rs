@@ -240,13 +240,26 @@ pub const CHECKS: &[Check] = &[
 impl Check {
     /// Runs it with this contestant.
     pub async fn see(&self, peer: &Peer) -> Cell {
-        if self.needs.iter().any(|need| !peer.able.contains(need)) {
-            return Cell::NotItsJob;
+        self.judge(self.begin(peer).await).await
+    }
+
+    /// Runs it with these contestants side by side.
+    ///
+    /// All are ready before the first makes a call: an interpreter takes its time to begin, and nobody else would get on.
+    pub async fn see_all(&self, peers: &[Peer]) -> Vec<Cell> {
+        let mut begun = Vec::new();
+        for peer in peers {
+            begun.push(self.begin(peer).await);
         }
-        let client = match (peer.client)(&self.settings) {
-            Ok(client) => client,
-            Err(why) => return Cell::NotRun(why),
-        };
+        join_all(begun.into_iter().map(|begun| self.judge(begun))).await
+    }
+
+    /// The contestant and a mock of its own, or the cell where there is nothing to run.
+    async fn begin(&self, peer: &Peer) -> Result<(Box<dyn Client>, Mock), Cell> {
+        if self.needs.iter().any(|need| !peer.able.contains(need)) {
+            return Err(Cell::NotItsJob);
+        }
+        let client = (peer.client)(&self.settings).map_err(Cell::NotRun)?;
         let file = MockFile::parse("compare.toml", &file(self.script))
             .expect("the check's own routes are a mock file");
         let mock = Mock::builder()
@@ -254,6 +267,14 @@ impl Check {
             .start()
             .await
             .expect("a port of the loopback is free");
+        Ok((client, mock))
+    }
+
+    async fn judge(&self, begun: Result<(Box<dyn Client>, Mock), Cell>) -> Cell {
+        let (client, mock) = match begun {
+            Ok(begun) => begun,
+            Err(cell) => return cell,
+        };
         match self.see {
             See::One(kind, judge) => judge(&run(&mock, &*client, 1, kind).await),
             See::AtOnce(calls, kind, judge) => judge(&run(&mock, &*client, calls, kind).await),
