@@ -132,7 +132,7 @@ pub fn run_studies(
     };
     thread::scope(|scope| {
         for _ in 1..threads.get().min(jobs.len()) {
-            if thread::Builder::new().spawn_scoped(scope, &work).is_err() {
+            if thread::Builder::new().spawn_scoped(scope, work).is_err() {
                 break;
             }
         }

@@ -41,12 +41,12 @@ impl Model {
     /// What kind of calls these are: it decides the limits that a policy leaves open (rules F1 and F2).
     pub fn endpoint(&self) -> Endpoint {
         let generated = self.servers.iter().filter_map(|server| server.generation);
-        let kinds = generated.map(|generation| match generation.sent {
+        let mut kinds = generated.map(|generation| match generation.sent {
             AnswerIs::Whole => Endpoint::Inference,
             AnswerIs::Streamed => Endpoint::InferenceStream,
         });
         // All servers of a model answer alike: a file that says otherwise is refused.
-        kinds.last().unwrap_or(Endpoint::General)
+        kinds.next_back().unwrap_or(Endpoint::General)
     }
 
     /// How many tokens a call reads, writes, and has charged to a limit before it is worked on: the means.

@@ -514,7 +514,7 @@ fn worlds_at_the_edge_of_every_form_have_numbers_or_none() {
                         load: load.clone(),
                         ..open(1.0, server)
                     };
-                    for finding in precheck(&model, &named(policy.clone())).findings {
+                    for finding in precheck(&model, &named(*policy)).findings {
                         seen += 1;
                         let finite = finding.numbers.values().all(|number| number.is_finite());
                         assert!(finite && !finding.text.contains("NaN"), "{finding:?}");

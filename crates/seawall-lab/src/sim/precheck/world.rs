@@ -126,10 +126,7 @@ impl<'m> Reckoned<'m> {
 
     /// The least that a server's own limit lets in a second, of all of them together.
     pub(super) fn admitted_per_s(&self) -> Option<f64> {
-        let limits = self
-            .servers()
-            .into_iter()
-            .filter_map(|server| server.limit.as_ref());
+        let limits = self.servers().iter().filter_map(|server| server.limit.as_ref());
         let least = limits
             .filter_map(|limit| limit_per_s(limit, self.model.mean_tokens().charged))
             .reduce(f64::min)?;
