@@ -176,7 +176,7 @@ async fn tallies(
         // A machine that does not say has one core.
         std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
     });
-    let runs: usize = wanted.studies().iter().map(|study| study.jobs().count()).sum();
+    let runs: u64 = wanted.studies().iter().map(Study::runs).sum();
     common
         .talk()
         .detail(format_args!("{runs} runs, {threads} side by side"));
