@@ -3,10 +3,10 @@
 use crate::common::Common;
 use crate::failure::{Failure, INTERRUPTED};
 use crate::interrupts::Interrupts;
-use seawall_lab::passage::TimeScale;
+use crate::simulate::live;
 use seawall_lab::run::Halt;
 use seawall_lab::run::demo::{self, Demo, Marks};
-use seawall_lab::run::twin::{Speed, TwinError};
+use seawall_lab::run::twin::Speed;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
@@ -25,16 +25,8 @@ engine run in this process. The others, and what they are compared with: seawall
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// So many times as fast as real time, or `turned`: on whenever nothing can move, the same on every machine.
-    #[arg(long, value_name = "N|turned", default_value = "turned", value_parser = speed)]
+    #[arg(long, value_name = "N|turned", default_value = "turned", value_parser = live::speed)]
     speed: Speed,
-}
-
-fn speed(text: &str) -> Result<Speed, String> {
-    if text == "turned" {
-        return Ok(Speed::Turned);
-    }
-    let scale: TimeScale = text.parse().map_err(|error| format!("{error}, or `turned`"))?;
-    Ok(Speed::Times(scale))
 }
 
 /// Shows it.
@@ -78,10 +70,7 @@ fn lived(args: &Args, common: Common) -> Result<Option<Demo>, Failure> {
             }
         };
         let ended = ended.map_err(|_panicked| Failure::internal("the demonstration has panicked"))?;
-        ended.map_err(|error| match error {
-            TwinError::Lacks(_) => Failure::internal(error.to_string()),
-            error => Failure::machine(error.to_string()),
-        })
+        ended.map_err(|error| live::failure(&error))
     })
 }
 

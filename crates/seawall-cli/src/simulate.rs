@@ -4,6 +4,7 @@
 //! work is on threads of its own while this one listens, and what depends on the machine, how fast it went, is said on
 //! stderr alone.
 
+pub(crate) mod live;
 mod pictures;
 mod spent;
 
@@ -16,7 +17,8 @@ use seawall::clock::{Clock as _, TokioClock};
 use seawall_core::time::{Duration, Instant};
 use seawall_lab::run::Halt;
 use seawall_lab::run::simulate::{Progress, SCENARIO_BYTES_MAX, Simulation, Stopped, run_studies};
-use seawall_lab::sim::document::{Document, Wants};
+use seawall_lab::run::twin::Speed;
+use seawall_lab::sim::document::{Document, Lived, Wants};
 use seawall_lab::sim::preset::{self, Preset, Scale};
 use seawall_lab::sim::study::Study;
 use seawall_lab::sim::tally::Tally;
@@ -42,9 +44,11 @@ Examples:
     seawall simulate examples/simulations/stall.toml --html stall.html
   The figures as one JSON document; the same seed gives the same bytes, on any machine:
     seawall simulate --preset google-budget --seed 7 --json
+  The same calls a second time over real sockets, and both columns:
+    seawall simulate examples/simulations/stall.toml --live
 
-Exit codes: 0 it ran and every assert holds, 1 an assert does not hold, 2 the file cannot be right, 74 the machine
-would not, 130 interrupted.";
+Exit codes: 0 it ran and every assert holds, live too where it lived, 1 an assert does not hold, 2 the file cannot be
+right or has no live twin, 74 the machine would not, 130 interrupted.";
 
 /// What is simulated, and how often.
 #[derive(Debug, clap::Args)]
@@ -60,6 +64,13 @@ pub(crate) struct Args {
     /// A published experiment in place of a file.
     #[arg(long, value_name = "NAME", value_parser = presets())]
     preset: Option<String>,
+    /// Live through every run a second time, with real sockets and a mock in this process, and show both columns.
+    #[arg(long)]
+    live: bool,
+    /// How time passes live: so many times as fast as real time, or `turned`: on whenever nothing can move, which is the
+    /// same on every machine.
+    #[arg(long, value_name = "N|turned", default_value = "turned", value_parser = live::speed, requires = "live")]
+    speed: Speed,
     /// Write a page with all figures and pictures, too.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -120,12 +131,26 @@ impl Wanted {
         }
     }
 
-    fn document(&self, tallies: &[Vec<Tally>]) -> Document {
-        match self {
-            Self::File(simulation) => simulation.document(tallies.first().map_or(&[], Vec::as_slice)),
-            Self::Preset(preset, studies) => Document::of_preset(preset, studies, tallies),
+    fn document(&self, tallies: &[Vec<Tally>], lived: Option<Lived<'_>>) -> Document {
+        match (self, lived) {
+            (Self::File(simulation), None) => simulation.document(only(tallies)),
+            (
+                Self::File(simulation),
+                Some(Lived {
+                    tallies: lived,
+                    speed,
+                }),
+            ) => simulation.document_with_live(only(tallies), only(lived), speed),
+            (Self::Preset(preset, studies), None) => Document::of_preset(preset, studies, tallies),
+            (Self::Preset(preset, studies), Some(lived)) => Document::of_preset(preset, studies, tallies)
+                .with_live_preset(preset, studies, tallies, lived),
         }
     }
+}
+
+/// The tallies of the one study that a file has.
+fn only(tallies: &[Vec<Tally>]) -> &[Tally] {
+    tallies.first().map_or(&[], Vec::as_slice)
 }
 
 /// Runs it.
@@ -133,6 +158,9 @@ pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
     // Before anybody listens to signals: a pipe may keep us waiting, and Ctrl-C must end that, too.
     let wanted = Arc::new(Wanted::of(args, common)?);
     pictures::may_draw(args)?;
+    if args.live {
+        live::refuse(&wanted)?;
+    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -142,11 +170,25 @@ pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
         common.talk().note("interrupted");
         return Ok(ExitCode::from(INTERRUPTED));
     };
-    let document = wanted.document(&tallies);
     let events: u64 = tallies.iter().flatten().map(|tally| tally.events).sum();
     if let Some(spent) = began.and_then(Spent::since) {
         common.talk().note(spent.speed(events));
     }
+    let lived = match args.live {
+        true => match runtime.block_on(live::tallies(args, common, &wanted))? {
+            None => {
+                common.talk().note("interrupted");
+                return Ok(ExitCode::from(INTERRUPTED));
+            }
+            lived => lived,
+        },
+        false => None,
+    };
+    let lived = lived.as_deref().map(|tallies| Lived {
+        tallies,
+        speed: args.speed,
+    });
+    let document = wanted.document(&tallies, lived);
     let lines = pictures::draw(args, common, &wanted, &document, &tallies)?;
     if common.json {
         crate::print(&document.json())?;
@@ -165,6 +207,13 @@ pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
     })
 }
 
+fn threads(args: &Args) -> NonZeroUsize {
+    args.threads.unwrap_or_else(|| {
+        // A machine that does not say has one core.
+        std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+    })
+}
+
 /// What every run counted; nothing where it was interrupted.
 async fn tallies(
     args: &Args,
@@ -172,10 +221,7 @@ async fn tallies(
     wanted: &Arc<Wanted>,
 ) -> Result<Option<Vec<Vec<Tally>>>, Failure> {
     let mut interrupts = Interrupts::listen().map_err(|error| Failure::io("signals", &error))?;
-    let threads = args.threads.unwrap_or_else(|| {
-        // A machine that does not say has one core.
-        std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
-    });
+    let threads = threads(args);
     let runs: u64 = wanted.studies().iter().map(Study::runs).sum();
     common
         .talk()
@@ -194,7 +240,7 @@ async fn tallies(
             let _ = end.send(tallies);
         })
         .map_err(|error| Failure::io("a thread for the runs", &error))?;
-    let mut screen = Screen::new(common);
+    let mut screen = Screen::new(common, "runs");
     loop {
         tokio::select! {
             tallies = &mut ended => {
@@ -221,14 +267,17 @@ pub(crate) struct Screen {
     clock: TokioClock,
     drawn_at: Option<Instant>,
     draws: bool,
+    /// What is counted.
+    what: &'static str,
 }
 
 impl Screen {
-    pub(crate) fn new(common: Common) -> Self {
+    pub(crate) fn new(common: Common, what: &'static str) -> Self {
         Self {
             clock: TokioClock::new(),
             drawn_at: None,
             draws: !common.is_quiet() && std::io::stderr().is_terminal(),
+            what,
         }
     }
 
@@ -242,7 +291,7 @@ impl Screen {
         }
         self.drawn_at = Some(now);
         // Who cannot see it misses nothing.
-        let _ = write!(std::io::stderr(), "\r\x1b[K{done} of {of} runs");
+        let _ = write!(std::io::stderr(), "\r\x1b[K{done} of {of} {}", self.what);
     }
 
     pub(crate) fn clear(&self) {

@@ -186,7 +186,7 @@ async fn searched(
             let _ = end.send(ended);
         })
         .map_err(|error| Failure::io("a thread for the runs", &error))?;
-    let mut screen = Screen::new(common);
+    let mut screen = Screen::new(common, "runs");
     let time = args.seconds.map(|seconds| Duration::from_secs(seconds.get()));
     let clock = TokioClock::new();
     let mut alarm = clock.sleep_until(clock.now().after(time.unwrap_or(Duration::ZERO)));

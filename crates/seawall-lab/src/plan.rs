@@ -557,6 +557,21 @@ impl Turn {
         }
     }
 
+    /// The same turn, which meets this and not what its rule says.
+    #[cfg(feature = "net")]
+    pub(crate) fn meeting(self, action: Action) -> Self {
+        let mix = Mix::new(vec![(action, 1)]).expect("one part of weight one");
+        let rule = Rule {
+            answers: Answers::Mix(mix),
+            ..Rule::clone(&self.rule)
+        };
+        Self {
+            rule: Arc::new(rule),
+            choice: Choice::Part(0),
+            ..self
+        }
+    }
+
     /// The action that it meets, where there is one.
     pub fn action(&self) -> Option<&Action> {
         match (self.choice, &self.rule.answers) {

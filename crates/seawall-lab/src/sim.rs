@@ -6,11 +6,13 @@
 //! - [`tally`] is what comes out of one run, [`summary`] of many, and [`stats`] how far a figure can be trusted;
 //! - [`study`] puts policies side by side, [`preset`] has published ones, [`assert`](mod@assert) says what must come of
 //!   them, and [`document`] is the report;
+//! - [`agreement`] is how far a live twin of it agrees;
 //! - [`report`] is what it looks like;
 //! - [`luck`] is where chance comes from, and [`agenda`] what happens next;
 //! - [`bounds`] is how large a run may get.
 
 pub mod agenda;
+pub mod agreement;
 pub mod assert;
 pub mod bounds;
 pub mod document;

@@ -227,6 +227,127 @@ fn a_preset_has_its_published_figures_beside_ours() {
     );
 }
 
+#[test]
+fn what_was_lived_stands_beside_what_was_simulated() {
+    // Could break by a twin that meets other calls, by a column of one that is printed as the other's, or by a figure of the
+    // machine where time is turned.
+    let folder = Folder::new("simulate-live");
+    let file = folder.file("stall.toml", FILE);
+    let run = |words: &[&str]| {
+        let output = seawall_in(&folder.0, &[&["simulate", &file, "--live"], words].concat());
+        assert!(output.status.success(), "{}", text(output.stderr));
+        (text(output.stdout), text(output.stderr))
+    };
+    let (first, said) = run(&["--json", "--threads", "1"]);
+    assert!(said.contains("2 runs live, over real sockets"), "{said}");
+    assert_eq!(run(&["--json", "--threads", "3"]).0, first);
+    let document: Value = serde_json::from_str(&first).expect("one JSON document");
+    let live = &document["live"];
+    assert_eq!((&live["speed"], &live["runs"]), (&"turned".into(), &2.into()));
+    for figure in [
+        "calls",
+        "attempts",
+        "success_rate",
+        "mean_ms",
+        "p99_ms",
+        "peak_per_s",
+        "recovery_s",
+    ] {
+        assert_eq!(
+            live["policies"][0][figure], document["policies"][0][figure],
+            "{figure}"
+        );
+    }
+    let verdicts = live["agreement"].as_array().expect("figures of both");
+    assert!(
+        verdicts.len() == 3 && verdicts.iter().all(|one| one["verdict"] == "agrees"),
+        "{live}"
+    );
+    assert_eq!(live["asserts"][0]["holds"], true);
+    let (shown, _) = run(&["--html", "out.html"]);
+    for told in [
+        "live, over sockets: 2 runs, time passed whenever nothing could move",
+        "3 of 3 figures agree",
+        ", live 0.",
+    ] {
+        assert!(shown.contains(told), "{told}: {shown}");
+    }
+    let page = std::fs::read_to_string(folder.0.join("out.html")).expect("the page is there");
+    assert!(page.contains("<h2>Live</h2>") && page.contains("✓ equal"));
+}
+
+#[test]
+fn an_assert_that_does_not_hold_live_is_a_no_as_well() {
+    // Could break by a twin whose asserts are told and do not count. At this speed a microsecond of the machine's is a tenth of
+    // a second, and no machine answers within ten.
+    let folder = Folder::new("simulate-live-missed");
+    let file = folder.file("a.toml", FILE.replace("amplification < 1.5", "mean < 1s"));
+    let run = |words: &[&str]| {
+        seawall_in(
+            &folder.0,
+            &[&["simulate", &file, "--seeds", "1", "--quiet"], words].concat(),
+        )
+    };
+    assert_eq!(run(&[]).status.code(), Some(0));
+    let output = run(&["--live", "--speed", "100000"]);
+    let shown = text(output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{shown}");
+    assert!(shown.contains("MISSED") && shown.contains("differs"), "{shown}");
+}
+
+#[test]
+fn what_has_no_twin_is_refused_by_name_before_anything_runs() {
+    // Could break by a switch that is left out without a word, or by a refusal after a run of minutes.
+    let folder = Folder::new("simulate-no-twin");
+    let file = folder.file("refuse.toml", FILE.replace("\"503\"", "\"refuse\""));
+    for (words, told) in [
+        (
+            &["simulate", &file, "--live"][..],
+            "outages that refuse connections",
+        ),
+        (
+            &["simulate", "--preset", "aws-contention", "--live"],
+            "optimistic lock",
+        ),
+        (&["simulate", "--preset", "layers", "--live"], "layers: "),
+        (&["simulate", &file, "--speed", "5"], "--live"),
+        (&["simulate", &file, "--live", "--speed", "fast"], "or `turned`"),
+    ] {
+        let output = seawall_in(&folder.0, words);
+        let said = text(output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
+        assert!(
+            said.contains(told) && output.stdout.is_empty(),
+            "{words:?}: {said}"
+        );
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_a_twin_that_lives_for_hours_at_once() {
+    // Could break by a run in real time that is waited for.
+    use std::process::{Command, Stdio};
+    let folder = Folder::new("simulate-live-interrupt");
+    let file = folder.file(
+        "long.toml",
+        FILE.replace("20s", "1h").replace("rate = 20", "rate = 1"),
+    );
+    let mut child = Command::new(env!("CARGO_BIN_EXE_seawall"))
+        .args(["simulate", &file, "--live", "--speed", "1"])
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    let stderr = child.stderr.take().expect("it is piped");
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(stderr));
+    // It says so once it listens.
+    let said = lines.find(|line| line.as_ref().is_ok_and(|line| line.contains("2 runs live")));
+    said.expect("it says that it lives").expect("a line");
+    crate::tell(child.id(), "INT");
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+}
+
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_a_run_of_hours_at_once() {

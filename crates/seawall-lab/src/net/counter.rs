@@ -2,19 +2,20 @@
 
 use super::exchange::Request;
 use super::pace::Pace;
+use crate::script::Action;
 use std::fmt;
 use std::pin::Pin;
 
-/// Where attempts are served that match a rule with a mix: which part of it each meets is decided here and not drawn.
+/// Where attempts are served: what each meets is decided here, whatever its rule says.
 pub(crate) trait Counter: fmt::Debug + Send + Sync + 'static {
-    /// An attempt has come whose [`CALL_HEADER`](super::CALL_HEADER) says this. Ends when its answer is due, with the
-    /// place of the part that it meets; is dropped where the client leaves before. Whoever waits in it says so to the
+    /// An attempt has come whose [`CALL_HEADER`](super::CALL_HEADER) says this. Ends when its answer is due, with
+    /// what it meets; is dropped where the client leaves before. Whoever waits in it says so to the
     /// pace.
     fn serve(&self, call: Option<&[u8]>, pace: &Pace) -> Service;
 }
 
 /// An attempt that is being served.
-pub(crate) type Service = Pin<Box<dyn Future<Output = usize> + Send>>;
+pub(crate) type Service = Pin<Box<dyn Future<Output = Action> + Send>>;
 
 /// The service of this attempt, where somebody serves.
 pub(super) fn service(counter: Option<&dyn Counter>, request: &Request, pace: &Pace) -> Option<Service> {

@@ -12,9 +12,9 @@ use super::throttle::{self, Limited};
 use super::work::{self, Worked};
 use crate::findings::{Fingerprint, Word};
 use crate::plan::{
-    Answers, Choice, Dialect, Entry, Plan, Reach, Rule, Seat, Standing, State, StateFull, Ticket, Turn,
-    Wanted,
+    Answers, Dialect, Entry, Plan, Reach, Rule, Seat, Standing, State, StateFull, Ticket, Turn, Wanted,
 };
+use crate::script::Action;
 use seawall_core::profile::Provider;
 use seawall_core::time::Instant;
 use std::borrow::Cow;
@@ -72,8 +72,8 @@ pub(super) struct Exchange<'s> {
     outcome: Outcome,
     /// Its key is in flight until this is handed back.
     ticket: Option<Ticket>,
-    /// Which part of its rule's mix it meets, where that was decided by somebody else than chance.
-    part: Option<usize>,
+    /// What it meets, where that was decided by somebody else than its rule.
+    given: Option<Action>,
     /// Its places in the crowd of its rule and in that of its limit.
     seats: [Option<Seat>; 2],
 }
@@ -169,7 +169,7 @@ impl<'s> Exchange<'s> {
                 ..Outcome::default()
             },
             ticket: None,
-            part: None,
+            given: None,
             seats: [None, None],
         }
     }
@@ -189,9 +189,9 @@ impl<'s> Exchange<'s> {
         self.outcome.bytes_in += bytes;
     }
 
-    /// It meets this part of its rule's mix.
-    pub(super) fn meets(&mut self, part: usize) {
-        self.part = Some(part);
+    /// It meets this, whatever its rule says.
+    pub(super) fn meets(&mut self, action: Action) {
+        self.given = Some(action);
     }
 
     /// Decides what the attempt meets: under one lock, once, when the whole request is here.
@@ -275,10 +275,10 @@ impl<'s> Exchange<'s> {
             }
         };
         match plan.turn_as(case.now, place, state, wanted) {
-            Ok(turn) => {
-                let choice = self.part.map_or(turn.choice, Choice::Part);
-                Ok((Turn { choice, ..turn }, standing))
-            }
+            Ok(turn) => match self.given.take() {
+                Some(action) => Ok((turn.meeting(action), standing)),
+                None => Ok((turn, standing)),
+            },
             Err(StateFull) => Err(state_full()),
         }
     }

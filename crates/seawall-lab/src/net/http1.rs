@@ -84,7 +84,7 @@ async fn serve(mut wire: Wire, shared: &Shared, head: &Head, mut exchange: Excha
     };
     if let Some(service) = counter::service(shared.setting.counter.as_deref(), request, &shared.pace) {
         match wire.while_there(service).await {
-            Some(part) => exchange.meets(part),
+            Some(action) => exchange.meets(action),
             None => {
                 exchange.left();
                 return Then::Gone;

@@ -4,7 +4,8 @@
 //! was simulated from the same seeds, and whether the two agree.
 
 use super::Halt;
-use super::twin::{self, Agreement, Speed, TwinError, Verdict};
+use super::twin::{self, Speed, TwinError};
+use crate::sim::agreement::{self, Agreement};
 use crate::sim::preset::{self, Scale};
 use crate::sim::study::Study;
 use crate::sim::summary::{Summary, float};
@@ -72,12 +73,12 @@ pub fn demo(
         .filter(|study| PARTS.contains(&study.name.as_str()))
     {
         begins(&study.name);
-        let Some(tallies) = twin::live(&study, speed, halt, |_| {})? else {
+        let Some(tallies) = twin::live(&study, speed, halt)? else {
             return Ok(None);
         };
         let simulated: Vec<Tally> = study.jobs().map(|job| study.run(job)).collect();
         shown.push(Shown {
-            agreement: twin::compare(&study, &simulated, &tallies, speed),
+            agreement: agreement::compare(&study, &simulated, &tallies, speed),
             simulated: study.summaries(&simulated),
             live: study.summaries(&tallies),
             tallies,
@@ -148,30 +149,8 @@ impl Shown {
                 sparkline(tallies, marks)
             );
         }
-        let _ = writeln!(text, "  {}\n", verdict(&self.agreement));
+        let _ = writeln!(text, "  {}\n", agreement::sentence(self.agreement.iter()));
     }
-}
-
-/// How many of the figures agree, in a sentence.
-fn verdict(agreement: &[Agreement]) -> String {
-    let count = |verdict| agreement.iter().filter(|one| one.verdict == verdict).count();
-    let (agree, clock) = (count(Verdict::Agrees), count(Verdict::WithinTheClock));
-    let mut text = format!(
-        "{agree} of {} figures agree within two standard errors",
-        agreement.len()
-    );
-    if clock > 0 {
-        let _ = write!(text, ", {clock} within what the clock can tell at this speed");
-    }
-    let differ: Vec<String> = agreement
-        .iter()
-        .filter(|one| one.verdict == Verdict::Differs)
-        .map(|one| format!("{} of {}", one.what, one.policy))
-        .collect();
-    if !differ.is_empty() {
-        let _ = write!(text, "; not so: {}", differ.join(", "));
-    }
-    text
 }
 
 /// The share of calls that were lost, from none to all, over the time of the runs.

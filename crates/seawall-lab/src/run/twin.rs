@@ -16,9 +16,8 @@
 mod booth;
 mod callers;
 mod clock;
-mod compare;
 
-pub use compare::{Agreement, Figure, Verdict, compare};
+pub use crate::sim::agreement::Speed;
 
 use super::Halt;
 use super::stage::{Act, Stage, Stuck};
@@ -26,8 +25,11 @@ use crate::listener::HttpVersions;
 use crate::net::{Counter, Mock, MockError, MockOptions};
 use crate::passage::TimeScale;
 use crate::plan::{Answers, Dialect, Pattern, Rule};
+use crate::run::simulate::Progress;
+use crate::sim::luck::nanos;
 use crate::sim::model::{Capacity, Fleet, Load, Trouble};
 use crate::sim::study::{Job, Study};
+use crate::sim::summary::float;
 use crate::sim::tally::Tally;
 use booth::Booth;
 use callers::Troupe;
@@ -38,20 +40,16 @@ use seawall::http::Transport;
 use seawall::upstream::UpstreamError;
 use std::fmt;
 use std::io;
-use std::sync::Arc;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
-/// How a twin's time passes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Speed {
-    /// So many times as fast as real time. Timers are exact to about a tenth of a millisecond of real time, which is this
-    /// many times as much here.
-    Times(TimeScale),
-    /// On, whenever nothing can move by itself: as fast as the machine is, and the same on every machine.
-    Turned,
-}
-
-/// How many runs live beside each other in real time: enough to hide their waits, too few to crowd each other out.
-const BESIDE: usize = 8;
+/// The most runs that live beside each other in real time: enough to hide their waits.
+const BESIDE_MAX: usize = 32;
+/// How many attempts a second of real time they may make together: what a thread does in a tenth of its time, so that they
+/// do not wait for each other.
+const ATTEMPTS_PER_SECOND_MAX: f64 = 800.0;
 /// The most processes, each an upstream with connections of its own kind.
 const PROCESSES_MAX: u32 = 1_000;
 
@@ -76,17 +74,29 @@ pub fn lacks(study: &Study) -> Vec<String> {
             "capacity = optimistic lock: the mock has no rows",
         );
         lack(
-            server.limit.is_some(),
-            "limit: the mock's own limit counts the tokens of real bodies",
-        );
-        lack(
             server.generation.is_some(),
             "generation: the twin's calls are no calls of a model, and its answers no streams",
         );
-        let refuses = server.outages.iter().any(|outage| outage.how == Trouble::Refuse);
+        let given = server.outages.iter().map(|outage| outage.how);
+        let troubles: Vec<Trouble> = given.chain(server.renewal.map(|renewal| renewal.how)).collect();
         lack(
-            refuses,
+            troubles.contains(&Trouble::Refuse),
             "outages that refuse connections: the twin keeps connections between attempts",
+        );
+        let is_cut = |trouble: &Trouble| match trouble {
+            Trouble::Throttle {
+                retry_after: Some(wait),
+            } => wait.up_to_millis() != *wait,
+            Trouble::FailFast
+            | Trouble::Refuse
+            | Trouble::Hang
+            | Trouble::Slow { .. }
+            | Trouble::Throttle { retry_after: None }
+            | Trouble::Truncate => false,
+        };
+        lack(
+            troubles.iter().any(is_cut),
+            "retry_after of less than a millisecond: on the wire there are whole milliseconds",
         );
     }
     let pooled = matches!(model.load, Load::Pool { .. });
@@ -104,49 +114,148 @@ pub fn lacks(study: &Study) -> Vec<String> {
     lacks
 }
 
-/// Lives through every run of a study, and gives the tallies in the order of its jobs; `None` where `halt` was pulled.
-/// `progress` is told how many runs are over. Call it outside of any tokio runtime.
-///
-/// A tally counts what one of a simulation does, but for its events and for the waits among its reasons.
+/// Lives through every run of a study on this thread, as [`live_studies`] does through those of several.
 ///
 /// # Errors
-/// The study has switches that a twin cannot do, or the machine does not do what it should.
-pub fn live(
-    study: &Study,
+/// As [`live_studies`].
+pub fn live(study: &Study, speed: Speed, halt: &Halt) -> Result<Option<Vec<Tally>>, TwinError> {
+    let studies = std::slice::from_ref(study);
+    let lived = live_studies(studies, speed, NonZeroUsize::MIN, halt, |_| {})?;
+    Ok(lived.and_then(|lived| lived.into_iter().next()))
+}
+
+/// Lives through every run of every study, and gives for each study the tallies in the order of its jobs; `None` where
+/// `halt` was pulled. `progress` is told how many runs are over. Call it outside of any tokio runtime.
+///
+/// A tally counts what one of a simulation does, but for its events and for the waits among its reasons. Runs whose time
+/// is turned are shared among so many threads; those in real time have one, and live beside each other on it.
+///
+/// # Errors
+/// A study has switches that a twin cannot do, or the machine does not do what it should.
+pub fn live_studies(
+    studies: &[Study],
     speed: Speed,
+    threads: NonZeroUsize,
     halt: &Halt,
-    progress: impl Fn(usize),
-) -> Result<Option<Vec<Tally>>, TwinError> {
-    let lacks = lacks(study);
-    if !lacks.is_empty() {
-        return Err(TwinError::Lacks(lacks));
+    progress: impl Fn(Progress) + Sync,
+) -> Result<Option<Vec<Vec<Tally>>>, TwinError> {
+    refuse(studies)?;
+    let mut batches: Vec<(&Study, Vec<Job>)> = Vec::new();
+    for study in studies {
+        let jobs: Vec<Job> = study.jobs().collect();
+        let some = jobs.chunks(beside(study, speed));
+        batches.extend(some.map(|some| (study, some.to_vec())));
     }
-    let jobs: Vec<Job> = study.jobs().collect();
-    let mut tallies = Vec::with_capacity(jobs.len());
-    let beside = match speed {
-        Speed::Times(_) => BESIDE,
-        // A clock that is turned by hand is turned for one run.
-        Speed::Turned => 1,
+    let of = batches.iter().map(|(_, jobs)| jobs.len()).sum();
+    let threads = match speed {
+        Speed::Turned => threads.get().min(batches.len()),
+        // Who lives in real time must not wait for a processor.
+        Speed::Times(_) => 1,
     };
-    for some in jobs.chunks(beside) {
-        // A runtime of their own: a server that still works for callers who have left ends with it.
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(TwinError::Machine)?;
-        let ended = runtime.block_on(async {
-            tokio::select! {
-                ended = together(study, some, speed) => ended.map(Some),
-                () = halt.pulled() => Ok(None),
+    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let ends = Mutex::new(vec![None; batches.len()]);
+    // One that fails ends the others, too.
+    let failed = Mutex::new(None);
+    let work = || {
+        while !halt.is_pulled() && lock(&failed).is_none() {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some((study, jobs)) = batches.get(place) else {
+                return;
+            };
+            match batch(study, jobs, speed, halt) {
+                Ok(ended) => {
+                    let lived = ended.as_ref().map_or(0, Vec::len);
+                    lock(&ends)[place] = ended;
+                    let done = done.fetch_add(lived, Ordering::Relaxed) + lived;
+                    progress(Progress { done, of });
+                }
+                Err(error) => *lock(&failed) = Some(error),
             }
-        })?;
-        let Some(ended) = ended else {
-            return Ok(None);
-        };
-        tallies.extend(ended);
-        progress(tallies.len());
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(work);
+        }
+        work();
+    });
+    if let Some(error) = lock(&failed).take() {
+        return Err(error);
     }
-    Ok(Some(tallies))
+    let ends = std::mem::take(&mut *lock(&ends));
+    let all: Option<Vec<Vec<Tally>>> = ends.into_iter().collect();
+    Ok(all.map(|all| {
+        let mut tallies = all.into_iter().flatten();
+        let of = |study: &Study| tallies.by_ref().take(study.jobs().count()).collect();
+        studies.iter().map(of).collect()
+    }))
+}
+
+/// Says no where a twin of one of these studies cannot live, and why.
+///
+/// # Errors
+/// [`TwinError::Lacks`], with what is lacking and, of several studies, which cannot.
+pub fn refuse(studies: &[Study]) -> Result<(), TwinError> {
+    let mut all: Vec<(String, Vec<&str>)> = Vec::new();
+    for study in studies {
+        for lack in lacks(study) {
+            match all.iter_mut().find(|(known, _)| *known == lack) {
+                Some((_, names)) => names.push(&study.name),
+                None => all.push((lack, vec![&study.name])),
+            }
+        }
+    }
+    if all.is_empty() {
+        return Ok(());
+    }
+    let told = all
+        .into_iter()
+        .map(|(lack, names)| match (studies.len(), &names[..]) {
+            (1, _) => lack,
+            (_, [name]) => format!("{name}: {lack}"),
+            (of, names) if names.len() == of => lack,
+            (of, [first, ..]) => format!("{first} and {} more of {of}: {lack}", names.len() - 1),
+            (_, []) => lack,
+        });
+    Err(TwinError::Lacks(told.collect()))
+}
+
+/// How many runs of this study live beside each other.
+fn beside(study: &Study, speed: Speed) -> usize {
+    let Speed::Times(scale) = speed else {
+        // A clock that is turned by hand is turned for one run.
+        return 1;
+    };
+    let seconds = nanos(study.model.horizon) / 1e9 / (f64::from(scale.per_mille()) / 1e3);
+    let busiest = (0..study.contenders.len()).map(|contender| {
+        // The simulation says how many attempts to expect, and takes next to no time.
+        let first = Job {
+            contender,
+            seed: study.seed,
+        };
+        study.run(first).arrivals
+    });
+    let per_second = float(busiest.max().unwrap_or(0)) / seconds;
+    let fit = ATTEMPTS_PER_SECOND_MAX / per_second.max(1.0);
+    (1..BESIDE_MAX)
+        .take_while(|runs| float(*runs as u64 + 1) <= fit)
+        .count()
+        + 1
+}
+
+/// These runs of a study; `None` where the cord was pulled.
+fn batch(study: &Study, jobs: &[Job], speed: Speed, halt: &Halt) -> Result<Option<Vec<Tally>>, TwinError> {
+    // A runtime of their own: a server that still works for callers who have left ends with it.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(TwinError::Machine)?;
+    runtime.block_on(async {
+        tokio::select! {
+            ended = together(study, jobs, speed) => ended.map(Some),
+            () = halt.pulled() => Ok(None),
+        }
+    })
 }
 
 /// These runs, side by side.
@@ -172,13 +281,15 @@ async fn turned(study: &Study, job: Job) -> Result<Tally, TwinError> {
     let mock = options.start().await?;
     let transport = Transport::builder().wires(&wires);
     let troupe = Troupe::new(study, job, Arc::new(clock.clone()), &mock, transport)?;
+    let acts = troupe.acts();
+    troupe.begins();
+    booth.opens(mock.clock().now);
     let stage = Stage::new(clock, wires, mock);
     for upstream in troupe.upstreams() {
         stage.enter(upstream.clone());
     }
-    let stuck = |stuck| TwinError::Stuck(stuck == Stuck::OnItsWay);
-    stage.play(troupe.acts()).await.map_err(stuck)?;
-    stage.play_one(booth.rested()).await.map_err(stuck)?;
+    stage.play(acts).await?;
+    stage.play_one(booth.rested()).await?;
     Ok(booth.add_to(troupe.into_tally()))
 }
 
@@ -188,18 +299,27 @@ async fn timed(study: &Study, job: Job, scale: TimeScale) -> Result<Tally, TwinE
     let booth = Booth::new(&study.model, job.seed);
     let mock = mock(&booth).clock(Arc::clone(&clock)).start().await?;
     let troupe = Troupe::new(study, job, clock, &mock, Transport::builder())?;
-    callers::all(troupe.acts()).await;
+    let acts = troupe.acts();
+    // As late as can be: what it takes to set up is no part of the model's time.
+    troupe.begins();
+    booth.opens(mock.clock().now);
+    callers::all(acts).await;
     booth.rested().await;
     let tally = booth.add_to(troupe.into_tally());
     mock.stop().await;
     Ok(tally)
 }
 
+// What it guards is whole wherever a panic may come from: from an allocation.
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn mock(booth: &Arc<Booth>) -> MockOptions {
     Mock::builder()
         .rule(Rule {
             dialect: Dialect::Generic,
-            ..Rule::new(Pattern::any(), Answers::Mix(booth.mix()))
+            ..Rule::new(Pattern::any(), Answers::Plain)
         })
         .http(HttpVersions::Http1)
         .counter(Arc::clone(booth) as Arc<dyn Counter>)
@@ -217,8 +337,10 @@ pub enum TwinError {
     Upstream(UpstreamError),
     /// The machine gives no runtime.
     Machine(io::Error),
-    /// A call did not move for a minute of real time; whether it was on its way somewhere.
-    Stuck(bool),
+    /// Something was sent to the mock and did not arrive within a minute of real time.
+    OnItsWay,
+    /// Calls wait for something that never comes.
+    Still,
 }
 
 impl fmt::Display for TwinError {
@@ -232,10 +354,10 @@ impl fmt::Display for TwinError {
             Self::Mock(error) => error.fmt(f),
             Self::Upstream(error) => error.fmt(f),
             Self::Machine(error) => write!(f, "a runtime cannot be started: {error}"),
-            Self::Stuck(true) => {
+            Self::OnItsWay => {
                 f.write_str("something was sent to the mock and did not arrive within a minute")
             }
-            Self::Stuck(false) => f.write_str("calls of the twin wait for something that never comes"),
+            Self::Still => f.write_str("calls of the twin wait for something that never comes"),
         }
     }
 }
@@ -246,7 +368,16 @@ impl std::error::Error for TwinError {
             Self::Mock(error) => error.source(),
             Self::Upstream(error) => error.source(),
             Self::Machine(error) => Some(error),
-            Self::Lacks(_) | Self::Stuck(_) => None,
+            Self::Lacks(_) | Self::OnItsWay | Self::Still => None,
+        }
+    }
+}
+
+impl From<Stuck> for TwinError {
+    fn from(stuck: Stuck) -> Self {
+        match stuck {
+            Stuck::OnItsWay => Self::OnItsWay,
+            Stuck::Still => Self::Still,
         }
     }
 }

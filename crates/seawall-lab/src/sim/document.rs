@@ -6,6 +6,7 @@
 //!
 //! The names are those of the JSON report, which others read: add, never rename.
 
+mod live;
 mod policy;
 mod switches;
 mod text;
@@ -23,6 +24,7 @@ use seawall_core::verdict::Endpoint;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+pub use live::{Agreed, Live, Lived};
 pub use text::Wants;
 
 /// What a simulation came to.
@@ -51,6 +53,9 @@ pub struct Document {
     pub notes: Vec<String>,
     /// What was asserted, and what came of it.
     pub asserts: Vec<Judged>,
+    /// What a live twin came to, where one lived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub live: Option<Live>,
 }
 
 /// What closed forms say of every policy.
@@ -98,14 +103,6 @@ impl Document {
     /// Of studies, and of the tallies of each in the order of its jobs.
     pub fn of(name: &str, studies: &[Study], tallies: &[Vec<Tally>]) -> Self {
         let several = studies.len() > 1;
-        let figures = studies.iter().zip(tallies).flat_map(|(study, tallies)| {
-            let part = several.then(|| study.name.clone());
-            let figures = move |summary| Figures {
-                part: part.clone(),
-                summary,
-            };
-            study.summaries(tallies).into_iter().map(figures)
-        });
         let foretold = studies.iter().flat_map(|study| {
             let contenders = study.contenders.iter();
             contenders.map(move |contender| Foretold {
@@ -122,11 +119,12 @@ impl Document {
             precheck: Prechecks {
                 policies: foretold.collect(),
             },
-            policies: figures.collect(),
+            policies: figures(studies, tallies),
             claims: Vec::new(),
             table: None,
             notes: Vec::new(),
             asserts: Vec::new(),
+            live: None,
         }
     }
 
@@ -140,9 +138,11 @@ impl Document {
         self.claims.iter().filter(|claim| !claim.holds).count()
     }
 
-    /// The asserts that do not hold.
+    /// The asserts that do not hold, live ones too.
     pub fn asserts_missed(&self) -> usize {
-        self.asserts.iter().filter(|judged| !judged.holds).count()
+        let live = self.live.iter().flat_map(|live| &live.asserts);
+        let all = self.asserts.iter().chain(live);
+        all.filter(|judged| !judged.holds).count()
     }
 
     /// What there is to look at, of the studies and tallies that this is of: hands `show` a report whose command line is
@@ -183,10 +183,15 @@ impl Document {
         let asserts: Vec<Assert> = self
             .asserts
             .iter()
-            .map(|judged| Assert {
-                text: format!("{} of {}", judged.assert, judged.policy),
-                measured: text::measured(self, judged),
-                holds: judged.holds,
+            .enumerate()
+            .map(|(place, judged)| {
+                let live = text::live::judged(self, place);
+                let lived = live.map(|live| format!(", live {}", text::measured(self, live)));
+                Assert {
+                    text: format!("{} of {}", judged.assert, judged.policy),
+                    measured: text::measured(self, judged) + &lived.unwrap_or_default(),
+                    holds: judged.holds && live.is_none_or(|live| live.holds),
+                }
             })
             .collect();
         let about = self.published().map_or_else(String::new, |preset| {
@@ -200,6 +205,7 @@ impl Document {
             asserts: &asserts,
             notes: &self.notes,
             table: self.table.as_ref(),
+            live: self.live.as_ref(),
             command,
             version: concat!("seawall ", env!("CARGO_PKG_VERSION")),
         })
@@ -220,6 +226,20 @@ fn capital(sentence: &str) -> String {
     let mut letters = sentence.chars();
     let first = letters.next().into_iter().flat_map(char::to_uppercase);
     first.chain(letters).collect()
+}
+
+/// What each policy of these studies came to.
+fn figures(studies: &[Study], tallies: &[Vec<Tally>]) -> Vec<Figures> {
+    let several = studies.len() > 1;
+    let figures = studies.iter().zip(tallies).flat_map(|(study, tallies)| {
+        let part = several.then(|| study.name.clone());
+        let figures = move |summary| Figures {
+            part: part.clone(),
+            summary,
+        };
+        study.summaries(tallies).into_iter().map(figures)
+    });
+    figures.collect()
 }
 
 /// Every switch of a study.

@@ -22,6 +22,7 @@ mod sparks;
 mod svg;
 mod switches;
 
+use super::document::Live;
 use super::precheck::Precheck;
 use super::study::{Claim, Study};
 use super::summary::Summary;
@@ -81,6 +82,8 @@ pub struct Report<'a> {
     pub notes: &'a [String],
     /// A preset's own grid: rows that are objects with the same keys.
     pub table: Option<&'a serde_json::Value>,
+    /// What a live twin came to.
+    pub live: Option<&'a Live>,
     /// The command line that gives this report again.
     pub command: &'a str,
     /// What ran it.

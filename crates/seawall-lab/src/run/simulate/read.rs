@@ -20,9 +20,10 @@ pub(super) use policy::SHARED_KEYS;
 use crate::error::ScriptError;
 use crate::reader::{self, Reader, Value, stem};
 use crate::scenario::Written;
-use crate::sim::assert::Assert;
+use crate::sim::agreement::Speed;
+use crate::sim::assert::{Assert, Judged};
 use crate::sim::bounds::HORIZON_MAX;
-use crate::sim::document::Document;
+use crate::sim::document::{Document, Figures, Lived};
 use crate::sim::luck::Length;
 use crate::sim::model::{Contender, Model, Spread};
 use crate::sim::report::harmless;
@@ -125,14 +126,30 @@ impl Simulation {
     pub fn document(&self, tallies: &[Tally]) -> Document {
         let studies = std::slice::from_ref(&self.study);
         let mut document = Document::of(&self.study.name, studies, &[tallies.to_vec()]);
-        let summaries: Vec<_> = document.policies.iter().map(|of| of.summary.clone()).collect();
-        document.asserts = self
-            .asserts
-            .iter()
-            .flat_map(|assert| assert.judge(&summaries))
-            .collect();
+        document.asserts = self.judged(&document.policies);
         document.notes.clone_from(&self.notes);
         document
+    }
+
+    /// The same, with what a live twin of it came to: its tallies, too, in the order of the study's jobs.
+    pub fn document_with_live(&self, tallies: &[Tally], lived: &[Tally], speed: Speed) -> Document {
+        let studies = std::slice::from_ref(&self.study);
+        let lived = Lived {
+            tallies: &[lived.to_vec()],
+            speed,
+        };
+        let document = self.document(tallies);
+        let mut document = document.with_live(studies, &[tallies.to_vec()], lived);
+        if let Some(live) = &mut document.live {
+            live.asserts = self.judged(&live.policies);
+        }
+        document
+    }
+
+    fn judged(&self, policies: &[Figures]) -> Vec<Judged> {
+        let summaries: Vec<_> = policies.iter().map(|of| of.summary.clone()).collect();
+        let asserts = self.asserts.iter();
+        asserts.flat_map(|assert| assert.judge(&summaries)).collect()
     }
 }
 

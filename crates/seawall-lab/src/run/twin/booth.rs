@@ -5,20 +5,16 @@
 //! (workers, a queue, work for callers who have left, outages) is kept by the simulator's own [`Desk`].
 
 use crate::net::{Counter, Pace, Place, Service};
-use crate::plan::Mix;
-use crate::script::{Action, Script};
+use crate::script::Action;
 use crate::sim::luck::{Length, Luck, Purpose};
 use crate::sim::model::{Model, Server, Trouble};
 use crate::sim::server::{Desk, Fate, Taken, Ticket};
 use crate::sim::tally::Tally;
-use seawall_core::time::{Duration, Instant};
+use seawall_core::time::Instant;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use tokio::sync::{Notify, oneshot};
-
-/// What each fate is on the wire; throttles come after these.
-const ANSWERS: [&str; 4] = ["200", "503", "503", "truncate at=50%"];
 
 /// What chance goes by, as a header: `WHO-NTH-READ-WRITTEN-COUNTS`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,9 +59,10 @@ pub(super) struct Booth {
     luck: Luck,
     hop: Length,
     server: Arc<Server>,
-    throttles: Vec<Option<Duration>>,
     /// When stalls end.
     stalls: Vec<Instant>,
+    /// When the model's time began, by the mock's.
+    opened: OnceLock<Instant>,
     state: Mutex<State>,
     /// A worker has finished.
     finished: Notify,
@@ -93,22 +90,14 @@ impl Booth {
         let luck = Luck::new(seed);
         let server = Arc::new(model.servers[0].clone());
         let outages = server.outages_in(luck, 0, model.horizon);
-        let mut throttles: Vec<Option<Duration>> = Vec::new();
-        for outage in &outages {
-            if let Trouble::Throttle { retry_after } = outage.how
-                && !throttles.contains(&retry_after)
-            {
-                throttles.push(retry_after);
-            }
-        }
         let stalls = outages.iter().filter(|outage| outage.how == Trouble::Hang);
         let stalls = stalls.map(|outage| outage.at.after(outage.lasts)).collect();
         Arc::new_cyclic(|me| Self {
             me: Weak::clone(me),
             luck,
             hop: model.hop,
-            throttles,
             stalls,
+            opened: OnceLock::new(),
             state: Mutex::new(State {
                 desk: Desk::new(Arc::clone(&server), outages, luck),
                 sends: BTreeMap::new(),
@@ -119,6 +108,26 @@ impl Booth {
             server,
             finished: Notify::new(),
         })
+    }
+
+    /// The model's time begins, now by the mock's.
+    pub(super) fn opens(&self, now: Instant) {
+        self.opened.get_or_init(|| now);
+    }
+
+    /// The model's time.
+    fn now(&self, pace: &Pace) -> Instant {
+        Instant::START.after(pace.now().since(self.opened()))
+    }
+
+    /// The same time by the mock's clock.
+    fn at(&self, at: Instant) -> Instant {
+        self.opened().after(at.since(Instant::START))
+    }
+
+    fn opened(&self) -> Instant {
+        // A stranger who comes before anybody plays sees a model that begins when the mock does.
+        self.opened.get().copied().unwrap_or(Instant::START)
     }
 
     /// Waits until no work is left, that for callers who have gone included.
@@ -132,31 +141,6 @@ impl Booth {
                 return;
             }
             finished.await;
-        }
-    }
-
-    /// Everything that it may say.
-    pub(super) fn mix(&self) -> Mix {
-        let throttles = self.throttles.iter().map(|wait| match wait {
-            Some(wait) => format!("429 retry-after-ms={}", wait.as_millis()),
-            None => "429".to_owned(),
-        });
-        let texts = ANSWERS.map(str::to_owned).into_iter().chain(throttles);
-        let actions = texts.map(|text| (action(&text), 1)).collect();
-        Mix::new(actions).expect("a few parts of weight one")
-    }
-
-    fn part_of(&self, fate: Fate) -> usize {
-        match fate {
-            Fate::Answered => 0,
-            // The last two are of rows and of layers, which a twin has none of.
-            Fate::Failed | Fate::Refused | Fate::Conflict | Fate::GivenUp => 1,
-            Fate::Shed => 2,
-            Fate::Truncated => 3,
-            Fate::Throttled { retry_after } => {
-                let place = self.throttles.iter().position(|known| *known == retry_after);
-                ANSWERS.len() + place.expect("a throttle is one of an outage's")
-            }
         }
     }
 
@@ -181,13 +165,13 @@ impl Booth {
     }
 
     /// An attempt of this call, from its sending to what it came to.
-    async fn serve_attempt(self: Arc<Self>, name: Name, pace: Pace) -> usize {
+    async fn serve_attempt(self: Arc<Self>, name: Name, pace: Pace) -> Action {
         let number = self.begin(&name, &pace);
         let mut hops = self.luck.of_attempt(Purpose::Hop, name.who, name.nth, number);
         pace.pause(self.hop.draw(&mut hops)).await;
         let fate = self.work(&name, number, &pace).await;
         pace.pause(self.hop.draw(&mut hops)).await;
-        self.part_of(fate)
+        action_of(fate)
     }
 
     /// Which attempt of its call it is, from 1.
@@ -205,6 +189,7 @@ impl Booth {
     fn plan_ends_of_stalls(&self, pace: &Pace) {
         for over in self.stalls.iter().copied() {
             let (booth, pace) = (Weak::clone(&self.me), pace.clone());
+            let over = self.at(over);
             tokio::spawn(async move {
                 pace.until(over).await;
                 if let Some(booth) = booth.upgrade() {
@@ -221,7 +206,7 @@ impl Booth {
         let waits = pace.keep_waiting();
         let told = {
             let mut state = self.state();
-            let now = pace.now();
+            let now = self.now(pace);
             state.count(now, number, name.counts);
             state.names += 1;
             let attempt = state.names;
@@ -260,7 +245,10 @@ impl Booth {
         tokio::spawn(async move {
             let mut until = until;
             loop {
-                pace.until(until).await;
+                let Some(at) = booth.upgrade().map(|booth| booth.at(until)) else {
+                    return;
+                };
+                pace.until(at).await;
                 let Some(booth) = booth.upgrade() else {
                     return;
                 };
@@ -275,7 +263,7 @@ impl Booth {
     /// A worker has finished; a later time where a stall holds it up.
     fn end(&self, job: u32, pace: &Pace) -> Option<Instant> {
         let mut state = self.state();
-        if let Some(later) = state.desk.held_up(pace.now()) {
+        if let Some(later) = state.desk.held_up(self.now(pace)) {
             return Some(later);
         }
         let done = state.desk.finish(job);
@@ -309,7 +297,7 @@ impl Booth {
     fn work_on(&self, state: &mut State, pace: &Pace) {
         let State { desk, waiting, .. } = state;
         let waits_for = |name: u64| waiting.get(&name).is_some_and(|waiter| !waiter.told.is_closed());
-        while let Some((job, until)) = desk.start_next(pace.now(), waits_for) {
+        while let Some((job, until)) = desk.start_next(self.now(pace), waits_for) {
             self.plan_end(job, until, pace);
         }
     }
@@ -341,13 +329,23 @@ impl Counter for Booth {
             match (booth, name) {
                 (Some(booth), Some(name)) => booth.serve_attempt(name, pace).await,
                 // A stranger on this port, or a run that is over.
-                (None, _) | (_, None) => 1,
+                (None, _) | (_, None) => action_of(Fate::Failed),
             }
         })
     }
 }
 
-fn action(text: &str) -> Action {
-    let script = Script::parse(text).expect("a script of one step");
-    script.steps()[0].action.clone()
+/// What this is on the wire.
+fn action_of(fate: Fate) -> Action {
+    let text = match fate {
+        Fate::Answered => "200".to_owned(),
+        // The last three are of ports, of rows and of layers, which a twin has none of.
+        Fate::Failed | Fate::Shed | Fate::Refused | Fate::Conflict | Fate::GivenUp => "503".to_owned(),
+        Fate::Truncated => "truncate at=50%".to_owned(),
+        Fate::Throttled { retry_after: None } => "429".to_owned(),
+        Fate::Throttled {
+            retry_after: Some(wait),
+        } => format!("429 retry-after-ms={}", wait.up_to_millis().as_millis()),
+    };
+    Action::parse(&text).expect("an action that a script can have")
 }

@@ -19,7 +19,7 @@ use seawall_core::reason::Reason;
 use seawall_core::time::{Duration, Instant};
 use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Poll;
 use tokio::sync::Semaphore;
 
@@ -36,7 +36,7 @@ pub(super) struct Troupe<'s> {
     luck: Luck,
     clock: Arc<dyn Clock>,
     /// When the model's time began, by the clock.
-    began: Instant,
+    began: OnceLock<Instant>,
     /// One for each process.
     upstreams: Vec<Upstream>,
     connections: Option<Semaphore>,
@@ -96,12 +96,17 @@ impl<'s> Troupe<'s> {
             horizon: model.horizon,
             warmup: model.warmup,
             luck,
-            began: clock.now(),
+            began: OnceLock::new(),
             clock,
             upstreams,
             connections,
             tally: Mutex::new(Tally::default()),
         })
+    }
+
+    /// The model's time begins.
+    pub(super) fn begins(&self) {
+        self.began.get_or_init(|| self.clock.now());
     }
 
     pub(super) fn upstreams(&self) -> &[Upstream] {
@@ -145,16 +150,20 @@ impl<'s> Troupe<'s> {
     async fn arrivals(&self, mut calls: VecDeque<Due>) {
         let mut wait_for = move || calls.pop_front().map(|due| (Box::pin(self.until(due.at)), due));
         let mut next = wait_for();
-        let mut live: Vec<Act<'_, ()>> = Vec::new();
+        let mut live: Vec<Players<'_, ()>> = Vec::new();
         poll_fn(|context| {
             while let Some((wait, due)) = &mut next {
                 if wait.as_mut().poll(context).is_pending() {
                     break;
                 }
-                live.push(Box::pin(self.arrival(*due)));
+                live.push(Players::new(vec![Box::pin(self.arrival(*due))]));
                 next = wait_for();
             }
-            live.retain_mut(|call| call.as_mut().poll(context).is_pending());
+            // Only those that were woken: in a storm there are thousands, and each moves seldom.
+            live.retain_mut(|call| {
+                call.turn(context);
+                !call.all_ended()
+            });
             match (&next, live.is_empty()) {
                 (None, true) => Poll::Ready(()),
                 (Some(_), _) | (None, false) => Poll::Pending,
@@ -216,12 +225,16 @@ impl<'s> Troupe<'s> {
 
     /// The model's time.
     fn now(&self) -> Instant {
-        Instant::START.after(self.clock.now().since(self.began))
+        Instant::START.after(self.clock.now().since(self.began()))
     }
 
     async fn until(&self, at: Instant) {
-        let at = self.began.after(at.since(Instant::START));
+        let at = self.began().after(at.since(Instant::START));
         self.clock.sleep_until(at).await;
+    }
+
+    fn began(&self) -> Instant {
+        *self.began.get().expect("nobody plays before time begins")
     }
 
     // What it guards is a count, whole after each statement.

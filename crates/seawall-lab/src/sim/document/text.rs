@@ -1,5 +1,7 @@
 //! A document for people.
 
+pub(super) mod live;
+
 use super::{Document, Figures};
 use crate::scenario::Colour;
 use crate::sim::assert::Judged;
@@ -87,6 +89,9 @@ pub(super) fn write(document: &Document, wants: Wants, colour: Colour) -> String
         Some(Value::Array(rows)) => text.push_str(&format!("\n{}", grid(rows))),
         Some(_) | None => text.push_str(&figures(document)),
     }
+    if let Some(live) = &document.live {
+        text.push_str(&live::write(live));
+    }
     if !document.claims.is_empty() {
         text.push_str("\nclaims\n");
         if let Some(preset) = document.published().filter(|preset| seeds < preset.seeds) {
@@ -95,13 +100,22 @@ pub(super) fn write(document: &Document, wants: Wants, colour: Colour) -> String
                 preset.seeds
             ));
         }
-        let claims = document.claims.iter();
-        text.extend(claims.map(|claim| one_claim(claim, colour)));
+        let claims = document.claims.iter().enumerate();
+        text.extend(claims.map(|(place, claim)| {
+            format!(
+                "{}{}\n",
+                one_claim(claim, colour),
+                live::claim(document, place, colour)
+            )
+        }));
     }
     if !document.asserts.is_empty() {
         text.push_str("\nasserts\n");
-        let asserts = document.asserts.iter();
-        text.extend(asserts.map(|judged| one_assert(document, judged, colour)));
+        let asserts = document.asserts.iter().enumerate();
+        text.extend(asserts.map(|(place, judged)| {
+            let live = live::assert(document, place, colour);
+            format!("{}{live}\n", one_assert(document, judged, colour))
+        }));
     }
     if !document.notes.is_empty() {
         text.push_str("\nnotes\n");
@@ -338,7 +352,7 @@ fn table(head: &[&str], rows: &[Vec<String>]) -> String {
 fn one_claim(claim: &Claim, colour: Colour) -> String {
     let (published, measured) = (digits(claim.published, 4), digits(claim.measured, 4));
     format!(
-        "  {} {}: published {published}, measured {measured}\n",
+        "  {} {}: published {published}, measured {measured}",
         mark(claim.holds, colour),
         line(&claim.name)
     )
@@ -346,7 +360,7 @@ fn one_claim(claim: &Claim, colour: Colour) -> String {
 
 fn one_assert(document: &Document, judged: &Judged, colour: Colour) -> String {
     format!(
-        "  {} {} of {}: {}\n",
+        "  {} {} of {}: {}",
         mark(judged.holds, colour),
         line(&judged.assert),
         line(&judged.policy),

@@ -36,6 +36,7 @@ pub(super) fn write(report: &Report<'_>) -> String {
         body.push_str(&tables::grid(table));
         body.push_str("</section>\n");
     }
+    body.push_str(&report.live.map(tables::live).unwrap_or_default());
     body.push_str(&simulated(report));
     body.push_str(DEFINITIONS);
     body.push_str(&again(report));

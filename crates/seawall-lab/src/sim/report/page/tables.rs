@@ -1,5 +1,7 @@
 //! The tables of the page.
 
+use crate::sim::agreement::{self, Accord};
+use crate::sim::document::Live;
 use crate::sim::report::figures::{
     NONE, count, dollars, escaped, length, number, percent, rate, significant, times,
 };
@@ -49,6 +51,63 @@ pub(super) fn claims(claims: &[Claim]) -> String {
     let rows: String = rows.collect();
     let head = "<tr><th>claim</th><th class=\"n\">published</th><th class=\"n\">measured</th><th></th></tr>";
     section("Published figures beside ours", &table(head, &rows))
+}
+
+/// What a live twin came to, beside the simulation.
+pub(super) fn live(live: &Live) -> String {
+    let several = live.agreement.iter().any(|agreed| agreed.part.is_some());
+    let rows = live.agreement.iter().map(|agreed| {
+        let agreement = &agreed.agreement;
+        let write = FIGURES.iter().find(|figure| figure.name == agreement.what);
+        let write = write.map_or(significant as fn(f64) -> String, |figure| figure.write);
+        let cell = |figure: agreement::Figure| {
+            let error = escaped(&format!("± {}", write(figure.error)));
+            let mean = escaped(&write(figure.mean));
+            format!("<td class=\"n\">{mean}<span class=\"ci\">{error}</span></td>")
+        };
+        let part = agreed
+            .part
+            .as_deref()
+            .map(|part| format!("<td>{}</td>", escaped(part)));
+        format!(
+            "<tr>{}<td>{}</td><td>{}</td>{}{}<td>{}</td></tr>\n",
+            part.unwrap_or_default(),
+            escaped(&agreement.policy),
+            write_name(agreement.what),
+            cell(agreement.simulated),
+            cell(agreement.live),
+            accord(agreement.accord),
+        )
+    });
+    let rows: String = rows.collect();
+    let head = format!(
+        "<tr>{}<th>policy</th><th>figure</th><th class=\"n\">simulated</th><th class=\"n\">live</th><th></th></tr>",
+        if several { "<th>world</th>" } else { "" }
+    );
+    let passed = format!(
+        "<p class=\"muted\">{} runs over sockets, from the same seeds; {}. Means over the runs, with their standard \
+         errors: {}.</p>\n",
+        live.runs,
+        live.passage(),
+        escaped(&live.sentence())
+    );
+    section("Live", &format!("{passed}{}", table(&head, &rows)))
+}
+
+/// What a figure is called in the tables.
+fn write_name(name: &'static str) -> &'static str {
+    let figure = FIGURES.iter().find(|figure| figure.name == name);
+    figure.map_or(name, |figure| figure.heading)
+}
+
+/// Whether two figures agree: a sign and a word, for who sees no colour.
+fn accord(accord: Accord) -> &'static str {
+    match accord {
+        Accord::Equal => "<span class=\"yes\">✓ equal</span>",
+        Accord::Agrees => "<span class=\"yes\">✓ agrees</span>",
+        Accord::WithinTheClock => "<span class=\"muted\">≈ within the clock</span>",
+        Accord::Differs => "<span class=\"no\">✗ differs</span>",
+    }
 }
 
 /// Whether something holds: a sign and a word, for who sees no colour.

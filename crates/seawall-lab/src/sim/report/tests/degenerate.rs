@@ -2,6 +2,8 @@
 
 use super::golden::read;
 use super::*;
+use crate::sim::agreement::{Accord, Agreement, Figure, Speed};
+use crate::sim::document::Agreed;
 use std::collections::BTreeSet;
 
 /// Everything that a report can be made into, all of which must stand.
@@ -213,6 +215,28 @@ fn a_name_that_means_harm_is_only_a_name() {
     }];
     let table = serde_json::json!([{evil.clone(): 1, "how": evil, "v": 3.0}, {evil.clone(): 2, "how": evil, "v": 5.0},
         {evil.clone(): 1, "how": "b", "v": 4.0}, {evil.clone(): 2, "how": "b", "v": 6.0}]);
+    let figure = Figure {
+        mean: f64::NAN,
+        error: f64::INFINITY,
+    };
+    let live = Live {
+        speed: Speed::Turned,
+        runs: 1,
+        policies: Vec::new(),
+        agreement: vec![Agreed {
+            part: Some(evil.clone()),
+            agreement: Agreement {
+                policy: evil.clone(),
+                what: "mean_ms",
+                simulated: figure,
+                live: figure,
+                difference: figure,
+                accord: Accord::Differs,
+            },
+        }],
+        claims: Vec::new(),
+        asserts: Vec::new(),
+    };
     check(&Report {
         title: &evil,
         about: &evil,
@@ -221,6 +245,7 @@ fn a_name_that_means_harm_is_only_a_name() {
         asserts: &asserts,
         notes: std::slice::from_ref(&evil),
         table: Some(&table),
+        live: Some(&live),
         command: &evil,
         version: &evil,
     });

@@ -81,6 +81,7 @@ fn a_page_has_every_switch_every_claim_and_how_to_have_it_again() {
         asserts: &asserts,
         notes: &["a note".to_owned()],
         table: Some(&table),
+        live: None,
         command: "seawall simulate --preset tiny --seeds 2",
         version: "seawall 0.1.0",
     }
