@@ -175,7 +175,10 @@ pub fn live_studies(
     };
     thread::scope(|scope| {
         for _ in 1..threads {
-            scope.spawn(work);
+            // Where the machine has no more threads, those that there are do all of it.
+            if thread::Builder::new().spawn_scoped(scope, &work).is_err() {
+                break;
+            }
         }
         work();
     });

@@ -287,3 +287,21 @@ fn a_limit_and_the_waits_that_it_asks_for_are_the_twins_as_well() {
         "nobody was told to wait"
     );
 }
+
+#[test]
+fn the_presets_that_have_a_twin_are_those_that_the_reference_names() {
+    // Could break by a switch that a preset begins to use and no twin has.
+    let scale = crate::sim::preset::Scale { seed: 0, seeds: 1 };
+    let all = crate::sim::preset::ALL.iter();
+    let lived = all.filter(|preset| refuse(&(preset.parts)(&scale)).is_ok());
+    let lived: Vec<&str> = lived.map(|preset| preset.name).collect();
+    let reference = include_str!("../../../../../docs/reference/simulation.md");
+    let told = reference
+        .split("Of the presets, ")
+        .nth(1)
+        .expect("the sentence is there");
+    let told = told.split(" have one;").next().expect("its end is there");
+    let told: Vec<&str> = told.split('`').skip(1).step_by(2).collect();
+    assert_eq!(lived.len(), told.len(), "{lived:?}");
+    assert!(told.iter().all(|name| lived.contains(name)), "{lived:?} {told:?}");
+}

@@ -11,7 +11,7 @@ use seawall_core::time::Duration;
 use toml::de::{DeTable, DeValue};
 
 /// Keys of ours beside those of a `[policy]` table.
-pub(super) const OUR_KEYS: [&str; 8] = [
+pub(super) const OUR_KEYS: [&str; 9] = [
     "name",
     "fleet",
     "naive",
@@ -19,11 +19,18 @@ pub(super) const OUR_KEYS: [&str; 8] = [
     "fallbacks",
     "tries",
     "patience",
+    "throttled_counts",
     "assert",
 ];
 /// Those of them that a layer's policy has as well.
-pub(in crate::run::simulate) const SHARED_KEYS: [&str; 5] =
-    ["naive", "wait", "fallbacks", "tries", "patience"];
+pub(in crate::run::simulate) const SHARED_KEYS: [&str; 6] = [
+    "naive",
+    "wait",
+    "fallbacks",
+    "tries",
+    "patience",
+    "throttled_counts",
+];
 const RIGHT_FLEET: &str = "fleet = \"client\" (each client has gates of its own), \"one\" (all share one), or { process = 1000 } (so many share one)";
 
 /// A policy without anything that protects a server.
@@ -129,7 +136,7 @@ impl Asked {
         table: &DeTable<'_>,
         policy: Option<Policy>,
     ) -> Option<Policy> {
-        let policy = policy.and_then(|policy| routed(reader, table, policy));
+        let policy = policy.and_then(|policy| counted(reader, table, policy));
         match table.get("naive") {
             Some(value) => {
                 let naive = reader.word("naive", value, &NAIVE);
@@ -224,8 +231,9 @@ impl Asked {
     }
 }
 
-/// How the policy goes from one server of a route to the next.
-fn routed(reader: &Reader<'_>, table: &DeTable<'_>, policy: Policy) -> Option<Policy> {
+/// What a `[policy]` table cannot say: how a call goes from one server of a route to the next, and what elsewhere
+/// `preset = "batch"` alone says.
+fn counted(reader: &Reader<'_>, table: &DeTable<'_>, policy: Policy) -> Option<Policy> {
     let mut builder = PolicyBuilder::from_policy(policy);
     if let Some(value) = table.get("fallbacks") {
         builder = builder.fallbacks(reader.count32("fallbacks", value, 0, 100)?);
@@ -235,6 +243,13 @@ fn routed(reader: &Reader<'_>, table: &DeTable<'_>, policy: Policy) -> Option<Po
     }
     if let Some(value) = table.get("patience") {
         builder = builder.patience(reader.length("patience", value)?);
+    }
+    if let Some(value) = table.get("throttled_counts") {
+        let Some(counts) = value.get_ref().as_bool() else {
+            let error = reader.error(value.span(), "throttled_counts is neither true nor false");
+            return reader.fault(error.expecting("true or false, without quotes"));
+        };
+        builder = builder.throttled_counts(counts);
     }
     match builder.build() {
         Ok(policy) => Some(policy),

@@ -3,7 +3,7 @@ use crate::sim::luck::Amount;
 use crate::sim::model::*;
 use crate::sim::preset;
 use expect_test::expect;
-use seawall_core::policy::{DEFAULT_FIRST_BYTE, Jitter, PolicyBuilder};
+use seawall_core::policy::{DEFAULT_FIRST_BYTE, Jitter, Policy, PolicyBuilder};
 use seawall_core::time::Instant;
 use serde_json::Value as Json;
 
