@@ -9,22 +9,20 @@ use crate::failure::{Failure, INTERRUPTED};
 use crate::files;
 use crate::interrupts::Interrupts;
 use crate::simulate::Screen;
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use seawall::clock::{Clock as _, TokioClock};
 use seawall_core::time::Duration;
 use seawall_lab::run::Halt;
 use seawall_lab::run::simulate::{RUNS_MAX, SCENARIO_BYTES_MAX, Simulation};
 use seawall_lab::run::tune::{self, Asserts};
 use seawall_lab::sim::report::Searched;
-use seawall_lab::sim::search::{Found, Objective, Prefers, Search, policy_table};
+use seawall_lab::sim::search::{Found, Prefers, Search, policy_table};
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use tokio::sync::{oneshot, watch};
-
-const KNEE: &str = "knee";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -54,8 +52,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     seconds: Option<NonZeroU64>,
     /// Which of the policies that nothing beats is the one: the nearest to the best of everything, or the best in this.
-    #[arg(long, value_name = "FIGURE", default_value = KNEE, value_parser = PossibleValuesParser::new(figures()))]
-    prefer: String,
+    #[arg(long, value_name = "FIGURE", default_value = Prefers::Knee.name(), value_parser = figures())]
+    prefer: Prefers,
     /// How many seeds the best run with [default: the file's].
     #[arg(long, value_name = "N")]
     seeds: Option<NonZeroU32>,
@@ -73,8 +71,10 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
 }
 
-fn figures() -> impl Iterator<Item = &'static str> {
-    [KNEE].into_iter().chain(Objective::ALL.map(Objective::name))
+fn figures() -> impl TypedValueParser<Value = Prefers> {
+    let named = |name: String| Prefers::all().find(|prefers| prefers.name() == name);
+    PossibleValuesParser::new(Prefers::all().map(Prefers::name))
+        .try_map(move |name| named(name).ok_or("this is no figure of a search"))
 }
 
 /// How a search ended.
@@ -98,11 +98,7 @@ pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
         files::may_make("--svg", folder)?;
     }
     bounded(args.budget_runs.get(), simulation.study.seeds)?;
-    let preferred = Objective::ALL
-        .into_iter()
-        .find(|objective| objective.name() == args.prefer);
-    let prefers = preferred.map_or(Prefers::Knee, Prefers::Best);
-    let search = tune::search(&simulation, args.budget_runs.get(), prefers);
+    let search = tune::search(&simulation, args.budget_runs.get(), args.prefer);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -237,9 +233,9 @@ fn write(args: &Args, found: &Found) -> Result<(), Failure> {
 
 /// What finds this again.
 fn command(args: &Args, found: &Found) -> String {
-    let prefer = match args.prefer.as_str() {
-        KNEE => String::new(),
-        figure => format!(" --prefer {figure}"),
+    let prefer = match args.prefer {
+        Prefers::Knee => String::new(),
+        Prefers::Best(figure) => format!(" --prefer {}", figure.name()),
     };
     format!(
         "seawall tune {} --budget-runs {}{prefer} --seed {} --seeds {}",

@@ -14,7 +14,7 @@
 mod axis;
 mod chart;
 mod course;
-mod figures;
+pub(super) mod figures;
 mod front;
 mod ink;
 mod page;

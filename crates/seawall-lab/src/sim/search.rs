@@ -71,6 +71,8 @@ pub struct Task {
     pub runs: u64,
     /// What is wanted of the front.
     pub prefers: Prefers,
+    /// What to know of how the task came to be.
+    pub notes: Vec<String>,
 }
 
 /// A search under way.
@@ -83,6 +85,8 @@ pub struct Search<D> {
     known: BTreeSet<Point>,
     /// Candidates that each constraint kept from being run, and those that are set aside since nothing meets them.
     refused: BTreeMap<Constraint, u64>,
+    /// Points whose settings contradict each other.
+    contradictions: u64,
     set_aside: BTreeSet<Constraint>,
     stage: Stage,
     rungs: Rungs,
@@ -135,6 +139,7 @@ impl<D: Demands> Search<D> {
             demands,
             known,
             refused: BTreeMap::new(),
+            contradictions: 0,
             set_aside: BTreeSet::new(),
             stage: Stage::Wide,
             rungs,
@@ -372,6 +377,7 @@ impl<D: Demands> Search<D> {
             return Admitted::Not;
         }
         let Some(candidate) = self.candidate(point) else {
+            self.contradictions += 1;
             return Admitted::Not;
         };
         let broken = self.broken(&candidate.precheck);

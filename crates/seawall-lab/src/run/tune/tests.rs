@@ -36,6 +36,24 @@ fn any_number_of_threads_finds_the_same() {
 }
 
 #[test]
+fn asserts_that_hold_no_candidate_are_told() {
+    // Could break by an assert that its author takes for a must of the search.
+    let file = format!("{FILE}assert = [\"p_collapse <= 0\"]\n");
+    let simulation = Simulation::parse("stall.toml", &file).expect("a right file");
+    let found = search(&simulation, 80, Prefers::Knee).found();
+    assert_eq!(
+        found.constraints.len(),
+        3,
+        "those of closed forms, and the file's own"
+    );
+    assert!(
+        found.notes.iter().any(|note| note.contains("a single policy")),
+        "{:?}",
+        found.notes
+    );
+}
+
+#[test]
 fn a_search_whose_halt_is_pulled_keeps_what_it_was_told() {
     // Could break by a batch that is told in part.
     let simulation = Simulation::parse("stall.toml", FILE).expect("a right file");

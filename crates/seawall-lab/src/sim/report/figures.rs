@@ -8,7 +8,7 @@
 pub(super) const NONE: &str = "–";
 
 /// A share: `97.4 %`; never `100.0 %` of less than all, nor `0.0 %` of more than nothing.
-pub(super) fn percent(share: f64) -> String {
+pub(in crate::sim) fn percent(share: f64) -> String {
     if !share.is_finite() {
         return NONE.to_owned();
     }
@@ -97,7 +97,7 @@ pub(super) fn count(count: u64) -> String {
 }
 
 /// Money.
-pub(super) fn dollars(amount: f64) -> String {
+pub(in crate::sim) fn dollars(amount: f64) -> String {
     match amount.is_finite() {
         true if amount > 0.0 && amount < 0.005 => format!("${}", rounded(amount, 6)),
         true => format!("${}", grouped(&rounded(amount, 2))),

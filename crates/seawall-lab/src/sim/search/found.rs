@@ -99,7 +99,7 @@ pub struct Row {
     pub breaks: Vec<&'static str>,
     /// What it came to with seeds that nothing was chosen by; `None`: it did not run with them.
     pub held_out: Option<Figures>,
-    /// The policy, as a `[policy]` table.
+    /// The policy, as a `[policy]` table; null of one that does not wait, which no file can say.
     #[serde(rename = "toml", serialize_with = "as_table")]
     pub policy: Policy,
 }
@@ -130,7 +130,10 @@ pub struct Figures {
 }
 
 fn as_table<S: Serializer>(policy: &Policy, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&policy_table(policy))
+    match policy.call.backoff().base().is_zero() {
+        true => serializer.serialize_none(),
+        false => serializer.serialize_str(&policy_table(policy)),
+    }
 }
 
 impl Found {
@@ -183,7 +186,7 @@ impl<D: Demands> Search<D> {
             precheck: winner.map_or_else(Vec::new, |winner| winner.precheck.findings.clone()),
             winner: winner.map(row),
             proof: chosen.and_then(|number| self.proof_of(number)),
-            notes: notes::of(study),
+            notes: notes::of(&self.task, self.contradictions),
             beaten: numbered
                 .filter(|(number, candidate)| {
                     candidate.seeds > 0 && candidate.origin == Origin::Drawn && !front.contains(number)

@@ -1,12 +1,17 @@
 //! What to know beside the figures of a search.
 
+use super::Task;
 use crate::sim::model::{Capacity, Server};
-use crate::sim::study::Study;
 
-/// Of a search in this world.
-pub(super) fn of(study: &Study) -> Vec<String> {
-    let model = &study.model;
-    let mut notes = Vec::new();
+/// Of a search that met so many points whose settings contradict each other.
+pub(super) fn of(task: &Task, contradictions: u64) -> Vec<String> {
+    let model = &task.study.model;
+    let mut notes = task.notes.clone();
+    if contradictions > 0 {
+        notes.push(format!(
+            "{contradictions} policies were drawn whose settings contradict each other, and left out"
+        ));
+    }
     let named = |own: bool| {
         let layers = model.layers.iter().filter(|layer| layer.policy.is_some() == own);
         let names: Vec<&str> = layers.map(|layer| layer.name.as_str()).collect();

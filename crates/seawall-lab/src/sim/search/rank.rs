@@ -223,6 +223,21 @@ pub enum Prefers {
     Best(Objective),
 }
 
+impl Prefers {
+    /// All of them, in the order of reports.
+    pub fn all() -> impl Iterator<Item = Self> {
+        [Self::Knee].into_iter().chain(Objective::ALL.map(Self::Best))
+    }
+
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Knee => "knee",
+            Self::Best(objective) => objective.name(),
+        }
+    }
+}
+
 /// A front that is narrower than so many steps in a figure decides nothing by it: a hair is no half of anything.
 const SPAN_MIN: f64 = 5.0;
 

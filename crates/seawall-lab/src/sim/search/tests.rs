@@ -87,6 +87,7 @@ fn task(model: Model, policy: Policy, runs: u64) -> Task {
         },
         runs,
         prefers: Prefers::Knee,
+        notes: Vec::new(),
     }
 }
 
@@ -442,6 +443,53 @@ fn an_assert_binds_where_something_better_misses_it_alone() {
         let summary = &kept_out.came_to.summary;
         assert!(summary.amplification > 1.05 && summary.success_rate > winner.figures.success_rate);
     }
+}
+
+#[test]
+fn what_is_told_of_a_share_is_never_more_than_it_is() {
+    // Could break by numbers that are rounded here in a way of their own: 99.996 of 100 is not all.
+    let mut found = search(task(stalling(), usual(), 60), Asserts(Vec::new()), usize::MAX).found();
+    for row in found
+        .front
+        .iter_mut()
+        .chain(&mut found.given)
+        .chain(&mut found.winner)
+    {
+        row.figures.success_rate = 0.999_96;
+    }
+    let text = found.text();
+    assert!(text.contains("> 99.99 %") && !text.contains("100.00 %"), "{text}");
+    // A world without an outage has no recovery, and one that bills nothing no cost.
+    assert!(text.contains("recovery") && !text.contains("cost"), "{text}");
+    found.tells.recovery = false;
+    assert!(!found.text().contains("recovery"));
+}
+
+#[test]
+fn what_is_left_out_is_counted() {
+    // Could break by points that vanish: a base above its cap is no policy, and the grid has some.
+    let mut search = search(task(stalling(), usual(), 400), Asserts(Vec::new()), usize::MAX);
+    search.task.notes.push("a note".to_owned());
+    assert!(search.contradictions > 0);
+    let notes = search.found().notes;
+    assert_eq!(notes[0], "a note");
+    assert!(
+        notes[1].starts_with(&format!("{} policies", search.contradictions)),
+        "{notes:?}"
+    );
+}
+
+#[test]
+fn what_no_file_can_say_has_no_table() {
+    // Could break by the table of another policy under its name.
+    let at_once = Policy {
+        call: usual().call.without_waits(),
+        ..usual()
+    };
+    let found = search(task(stalling(), at_once, 60), Asserts(Vec::new()), usize::MAX).found();
+    let json: serde_json::Value = serde_json::from_str(&found.json()).expect("it is JSON");
+    assert!(json["given"][0]["toml"].is_null());
+    assert!(json["winner"]["toml"].is_string());
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::found::{Figures, Found, Limit, Row};
 use super::policy_table;
+use crate::sim::report::figures::{dollars, percent};
 use std::fmt::Write as _;
 
 /// Policies of the front that are shown; all of them are in the JSON.
@@ -120,7 +121,9 @@ impl Found {
             Some(_) | None if self.front.contains(row) => "",
             Some(_) | None => "-",
         };
-        let share = |share: f64| format!("{:.2} %", 100.0 * share);
+        // Lines of a terminal are cut at no space, and searched for words with plain ones.
+        let plain = |text: String| text.replace('\u{a0}', " ");
+        let share = |share: f64| plain(percent(share));
         let time = |ms: f64| format!("{ms:.0} ms");
         let mut cells = vec![
             mark.to_owned(),
@@ -136,7 +139,7 @@ impl Found {
             cells.push(recovery.unwrap_or_else(|| "never".to_owned()));
         }
         if self.tells.cost {
-            cells.push(format!("${:.4}", figures.cost_usd));
+            cells.push(plain(dollars(figures.cost_usd)));
         }
         cells.push(misses.join(", "));
         cells
