@@ -13,7 +13,7 @@ use seawall_core::time::{Duration, Instant};
 use seawall_lab::sim;
 use seawall_lab::sim::luck::{Length, Luck, Purpose};
 use seawall_lab::sim::model::{
-    Arrival, Capacity, Contender, Failures, Fleet, Load, Model, Outage, Server, Spread, Trouble,
+    Arrival, Capacity, Contender, Failures, Fleet, Load, Model, Outage, Server, Spread, Tokens, Trouble,
 };
 
 const fn ms(n: u64) -> Duration {
@@ -59,6 +59,7 @@ fn server(capacity: Capacity, failures: Failures, outages: Vec<Outage>) -> Serve
 fn model(load: Load, server: Server) -> Model {
     Model {
         load,
+        tokens: Tokens::NONE,
         hop: Length::Uniform {
             shortest: ms(1),
             longest: ms(3),
