@@ -176,7 +176,7 @@ pub fn live_studies(
     thread::scope(|scope| {
         for _ in 1..threads {
             // Where the machine has no more threads, those that there are do all of it.
-            if thread::Builder::new().spawn_scoped(scope, &work).is_err() {
+            if thread::Builder::new().spawn_scoped(scope, work).is_err() {
                 break;
             }
         }
