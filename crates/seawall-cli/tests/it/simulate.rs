@@ -260,7 +260,7 @@ fn what_was_lived_stands_beside_what_was_simulated() {
     }
     let verdicts = live["agreement"].as_array().expect("figures of both");
     assert!(
-        verdicts.len() == 3 && verdicts.iter().all(|one| one["verdict"] == "agrees"),
+        verdicts.len() == 3 && verdicts.iter().all(|one| one["verdict"] == "equal"),
         "{live}"
     );
     assert_eq!(live["asserts"][0]["holds"], true);

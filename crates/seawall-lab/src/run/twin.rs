@@ -96,7 +96,7 @@ pub fn lacks(study: &Study) -> Vec<String> {
         };
         lack(
             troubles.iter().any(is_cut),
-            "retry_after of less than a millisecond: on the wire there are whole milliseconds",
+            "retry_after that is no whole number of milliseconds: on the wire there are only whole milliseconds",
         );
     }
     let pooled = matches!(model.load, Load::Pool { .. });

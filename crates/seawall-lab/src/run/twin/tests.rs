@@ -265,7 +265,8 @@ fn what_a_twin_cannot_do_it_refuses_by_name() {
 
 #[test]
 fn a_limit_and_the_waits_that_it_asks_for_are_the_twins_as_well() {
-    // Could break by a wait that is rounded on the wire, or one of the mock's own buckets that counts beside the server's.
+    // Could break by a wait that is rounded on the wire, or one of the mock's own buckets that counts beside the server's. Each
+    // client has gates of its own: of many who wait at one gate for one instant, who goes first is nobody's promise.
     let text = r#"
         horizon = "20s"
         seeds = 2
@@ -273,12 +274,12 @@ fn a_limit_and_the_waits_that_it_asks_for_are_the_twins_as_well() {
         server = { capacity = "unbounded", latency = { uniform = ["50ms", "150ms"] }, limit = { rpm = 600, burst = 5 } }
         [[policy]]
         name = "default"
-        fleet = { process = 4 }
+        fleet = "client"
         [[policy]]
         name = "at once"
         naive = "immediate"
         retries = 2
-        fleet = "one"
+        fleet = "client"
         "#;
     let simulation = crate::run::simulate::Simulation::parse("limited.toml", text).expect("a right file");
     let lived = same(&simulation.study);
