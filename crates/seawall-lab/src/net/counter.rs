@@ -14,8 +14,8 @@ pub(crate) trait Counter: fmt::Debug + Send + Sync + 'static {
     fn serve(&self, call: Option<&[u8]>, pace: &Pace) -> Service;
 }
 
-/// An attempt that is being served.
-pub(crate) type Service = Pin<Box<dyn Future<Output = Action> + Send>>;
+/// An attempt that is being served. What it meets is boxed: a connection that waits is to take little room.
+pub(crate) type Service = Pin<Box<dyn Future<Output = Box<Action>> + Send>>;
 
 /// The service of this attempt, where somebody serves.
 pub(super) fn service(counter: Option<&dyn Counter>, request: &Request, pace: &Pace) -> Option<Service> {

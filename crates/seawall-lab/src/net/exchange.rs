@@ -73,7 +73,7 @@ pub(super) struct Exchange<'s> {
     /// Its key is in flight until this is handed back.
     ticket: Option<Ticket>,
     /// What it meets, where that was decided by somebody else than its rule.
-    given: Option<Action>,
+    given: Option<Box<Action>>,
     /// Its places in the crowd of its rule and in that of its limit.
     seats: [Option<Seat>; 2],
 }
@@ -190,7 +190,7 @@ impl<'s> Exchange<'s> {
     }
 
     /// It meets this, whatever its rule says.
-    pub(super) fn meets(&mut self, action: Action) {
+    pub(super) fn meets(&mut self, action: Box<Action>) {
         self.given = Some(action);
     }
 
@@ -276,7 +276,7 @@ impl<'s> Exchange<'s> {
         };
         match plan.turn_as(case.now, place, state, wanted) {
             Ok(turn) => match self.given.take() {
-                Some(action) => Ok((turn.meeting(action), standing)),
+                Some(action) => Ok((turn.meeting(*action), standing)),
                 None => Ok((turn, standing)),
             },
             Err(StateFull) => Err(state_full()),

@@ -165,7 +165,7 @@ impl Booth {
     }
 
     /// An attempt of this call, from its sending to what it came to.
-    async fn serve_attempt(self: Arc<Self>, name: Name, pace: Pace) -> Action {
+    async fn serve_attempt(self: Arc<Self>, name: Name, pace: Pace) -> Box<Action> {
         let number = self.begin(&name, &pace);
         let mut hops = self.luck.of_attempt(Purpose::Hop, name.who, name.nth, number);
         pace.pause(self.hop.draw(&mut hops)).await;
@@ -336,7 +336,7 @@ impl Counter for Booth {
 }
 
 /// What this is on the wire.
-fn action_of(fate: Fate) -> Action {
+fn action_of(fate: Fate) -> Box<Action> {
     let text = match fate {
         Fate::Answered => "200".to_owned(),
         // The last three are of ports, of rows and of layers, which a twin has none of.
@@ -347,5 +347,5 @@ fn action_of(fate: Fate) -> Action {
             retry_after: Some(wait),
         } => format!("429 retry-after-ms={}", wait.up_to_millis().as_millis()),
     };
-    Action::parse(&text).expect("an action that a script can have")
+    Box::new(Action::parse(&text).expect("an action that a script can have"))
 }
