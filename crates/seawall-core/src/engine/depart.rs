@@ -547,7 +547,15 @@ impl Engine {
         };
         let (turn, left_queue, promised) = match self.calls[slot as usize].state {
             State::Ready => (Turn::Newcomer, None, None),
-            _ => self.unqueue_for_send(slot, leg),
+            State::Gone
+            | State::Waiting { .. }
+            | State::Queued { .. }
+            | State::Promised { .. }
+            | State::Saving { .. }
+            | State::Flying
+            | State::Streaming
+            | State::Settled
+            | State::Ended(_) => self.unqueue_for_send(slot, leg),
         };
         let chain = self.chain_at(slot, leg);
         let original_at = self.first_sends(slot, &chain);

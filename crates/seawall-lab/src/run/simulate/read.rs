@@ -162,6 +162,18 @@ struct Asked {
     recorded: RefCell<Option<Recorded>>,
 }
 
+/// The policies of these, whose own asserts are put to the others.
+fn contenders(entrants: Vec<Entrant>, asserts: &mut Vec<Written<Assert>>) -> Vec<Contender> {
+    let of_own = |(number, entrant): (usize, Entrant)| {
+        asserts.extend(entrant.asserts.into_iter().map(|mut assert| {
+            assert.value.policy = Some(number);
+            assert
+        }));
+        entrant.contender
+    };
+    entrants.into_iter().enumerate().map(of_own).collect()
+}
+
 /// A policy of the file.
 struct Entrant {
     contender: Contender,
@@ -215,35 +227,19 @@ impl Asked {
             horizon: horizon?,
             warmup: warmup?,
         };
-        let mut contenders = Vec::new();
-        for Entrant {
-            contender,
-            asserts: own,
-        } in entrants
-        {
-            let number = contenders.len();
-            asserts.extend(own.into_iter().map(|mut assert| {
-                assert.value.policy = Some(number);
-                assert
-            }));
-            contenders.push(contender);
-        }
         let study = Study {
             name,
             model,
-            contenders,
+            contenders: contenders(entrants, &mut asserts),
             seed: seed?,
             seeds: seeds?,
         };
-        for assert in asserts.iter().filter(|assert| assert.is_about_recovery()) {
-            if study.outage_end().is_none() {
-                let error = reader.error(
-                    assert.at.span.clone(),
-                    "no given outage ends here: nothing recovers",
-                );
-                reader.fault::<()>(
-                    error.expecting("outages = [{ at = \"10s\", for = \"5s\", how = \"503\" }]"),
-                );
+        if study.outage_end().is_none() {
+            for assert in asserts.iter().filter(|assert| assert.is_about_recovery()) {
+                let at = assert.at.span.clone();
+                let error = reader.error(at, "no given outage ends here: nothing recovers");
+                let right = "outages = [{ at = \"10s\", for = \"5s\", how = \"503\" }]";
+                reader.fault::<()>(error.expecting(right));
             }
         }
         Some(Simulation {

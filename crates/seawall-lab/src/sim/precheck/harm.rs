@@ -8,7 +8,7 @@ use super::forms::{seconds, until_open};
 use super::world::{Comes, Reckoned};
 use super::{Code, Finding, percent};
 use crate::sim::model::{Failures, Spread, Trouble};
-use seawall_core::policy::Mode;
+use seawall_core::policy::{BreakerPolicy, Mode};
 
 /// Less availability than this is lost in the digits of a report: half a per cent.
 const HARM_LEAST: f64 = 0.005;
@@ -46,22 +46,16 @@ pub(super) fn of(reckoned: &Reckoned<'_>, findings: &mut Vec<Finding>) {
         None => (0.0, without),
         Some(attempts) => {
             let closed_s = attempts / each_per_s;
-            // It trips again before it was closed for one window, so that its open time doubles to the longest.
-            let flaps = closed_s < seconds(breaker.window());
-            let length = if flaps {
-                breaker.open_max()
-            } else {
-                breaker.open_for()
-            };
-            let open_s = seconds(length) / (1.0 - failing).max(1e-3);
+            let open_s = open_s(&breaker, failing, closed_s);
             (open_s, without * closed_s / (closed_s + open_s))
         }
     };
+    let closed_s = closed.map_or(0.0, |attempts| attempts / each_per_s);
     let numbers = [
         ("failing", failing),
         ("availability_without", without),
         ("availability_with", with),
-        ("closed_s", closed.map_or(0.0, |attempts| attempts / each_per_s)),
+        ("closed_s", closed_s),
         ("open_s", open_s),
     ];
     let what = part.what;
@@ -70,7 +64,7 @@ pub(super) fn of(reckoned: &Reckoned<'_>, findings: &mut Vec<Finding>) {
             "this breaker makes it worse: where {what} fails ({} of attempts), it opens after {} s for {} s each time, and \
              {} of calls are answered in the long run, {} without it",
             percent(failing),
-            super::shown(closed.map_or(0.0, |attempts| attempts / each_per_s)),
+            super::shown(closed_s),
             super::shown(open_s),
             percent(with),
             percent(without)
@@ -84,6 +78,18 @@ pub(super) fn of(reckoned: &Reckoned<'_>, findings: &mut Vec<Finding>) {
         );
         findings.push(Finding::new(Code::BreakerHarmless, text, numbers));
     }
+}
+
+/// How long it stays open, its failed probes included, where it was closed for so long.
+fn open_s(breaker: &BreakerPolicy, failing: f64, closed_s: f64) -> f64 {
+    // One that trips again before it was closed for one window opens for twice as long, up to the longest.
+    let flaps = closed_s < seconds(breaker.window());
+    let length = if flaps {
+        breaker.open_max()
+    } else {
+        breaker.open_for()
+    };
+    seconds(length) / (1.0 - failing).max(1e-3)
 }
 
 /// What fails while the rest is well.
