@@ -16,6 +16,7 @@ pub mod agreement;
 pub mod assert;
 pub mod bounds;
 pub mod document;
+pub(crate) mod kit;
 pub mod luck;
 pub mod model;
 pub mod precheck;

@@ -3,6 +3,7 @@
 mod tokens;
 
 use super::agenda::Heap;
+use super::kit::{self, secs};
 use super::luck::Length;
 use super::model::*;
 use super::*;
@@ -11,55 +12,21 @@ use seawall_core::time::{Duration, Instant};
 
 const SEED: u64 = 7;
 
-fn secs(n: u64) -> Duration {
-    Duration::from_secs(n)
-}
-
 fn at(n: u64) -> Instant {
     Instant::START.after(secs(n))
 }
 
 fn contender(name: &str, policy: Policy) -> Contender {
-    Contender {
-        name: name.to_owned(),
-        policy,
-        fleet: Fleet::One,
-    }
+    kit::contender(name, policy, Fleet::One)
 }
 
 /// So many retries, each at once, and nothing that stops them.
 fn at_once(retries: u32, first_byte: Duration) -> Policy {
-    let builder = Policy::builder()
-        .retries(retries)
-        .first_byte(first_byte)
-        .deadline(secs(200_000));
-    let policy = builder
-        .budget(None)
-        .breaker(None)
-        .build()
-        .expect("a right policy");
-    Policy {
-        call: policy.call.without_waits(),
-        ..policy
-    }
+    kit::at_once(kit::bare(retries).first_byte(first_byte))
 }
 
 fn open(per_second: f64, horizon: Duration, server: Server) -> Model {
-    Model {
-        load: Load::Open {
-            clients: 100,
-            per_second,
-            gaps: Gaps::Poisson,
-            bursts: Vec::new(),
-        },
-        tokens: Tokens::NONE,
-        hop: Length::ZERO,
-        layers: Vec::new(),
-        servers: vec![server],
-        spread: Spread::Route,
-        horizon,
-        warmup: Duration::ZERO,
-    }
+    kit::plain(kit::open(100, per_second), server, horizon)
 }
 
 fn near(measured: f64, expected: f64, share: f64, what: &str) {

@@ -4,50 +4,32 @@ mod safe;
 
 use super::*;
 use crate::sim::agreement::{Accord, compare};
+use crate::sim::kit::{self, ms};
 use crate::sim::luck::Length;
-use crate::sim::model::{
-    Contender, Failures, Gaps, Model, Order, Orphans, Outage, Renewal, Server, Spread, Start, Tokens,
-};
+use crate::sim::model::{Failures, Gaps, Model, Order, Orphans, Outage, Renewal, Server, Start};
 use seawall_core::policy::{Jitter, Policy, Preset};
 use seawall_core::time::{Duration, Instant};
-
-fn ms(n: u64) -> Duration {
-    Duration::from_millis(n)
-}
 
 fn at(n: u64) -> Instant {
     Instant::START.after(ms(n))
 }
 
 fn open(per_second: f64) -> Load {
-    Load::Open {
-        clients: 20,
-        per_second,
-        gaps: Gaps::Poisson,
-        bursts: Vec::new(),
-    }
+    kit::open(20, per_second)
 }
 
 fn study(load: Load, server: Server, policies: &[(&str, Policy)]) -> Study {
-    let contenders = policies.iter().map(|(name, policy)| Contender {
-        name: (*name).to_owned(),
-        policy: *policy,
-        fleet: Fleet::One,
-    });
+    let contenders = policies.iter();
+    let contenders = contenders.map(|(name, policy)| kit::contender(*name, *policy, Fleet::One));
     Study {
         name: "twin".to_owned(),
         model: Model {
-            load,
-            tokens: Tokens::NONE,
             hop: Length::Uniform {
                 shortest: ms(20),
                 longest: ms(40),
             },
-            layers: Vec::new(),
-            servers: vec![server],
-            spread: Spread::Route,
-            horizon: Duration::from_secs(4),
             warmup: ms(500),
+            ..kit::plain(load, server, Duration::from_secs(4))
         },
         contenders: contenders.collect(),
         seed: 11,

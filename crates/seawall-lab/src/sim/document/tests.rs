@@ -1,13 +1,10 @@
 use super::*;
+use crate::sim::kit::{self, secs};
 use crate::sim::luck::Length;
 use crate::sim::model::*;
 use expect_test::expect;
 use seawall_core::policy::{Policy, Preset as PolicyPreset};
 use seawall_core::time::{Duration, Instant};
-
-fn secs(n: u64) -> Duration {
-    Duration::from_secs(n)
-}
 
 fn study() -> Study {
     let server = Server {
@@ -21,26 +18,14 @@ fn study() -> Study {
         }],
         ..Server::default()
     };
-    let model = Model {
-        load: Load::Open {
-            clients: 1,
-            per_second: 50.0,
-            gaps: Gaps::Constant,
-            bursts: Vec::new(),
-        },
-        tokens: Tokens::NONE,
-        hop: Length::ZERO,
-        layers: Vec::new(),
-        servers: vec![server],
-        spread: Spread::Route,
-        horizon: secs(20),
-        warmup: Duration::ZERO,
+    let load = Load::Open {
+        clients: 1,
+        per_second: 50.0,
+        gaps: Gaps::Constant,
+        bursts: Vec::new(),
     };
-    let contender = |name: &str, preset| Contender {
-        name: name.to_owned(),
-        policy: Policy::preset(preset),
-        fleet: Fleet::One,
-    };
+    let model = kit::plain(load, server, secs(20));
+    let contender = |name: &str, preset| kit::contender(name, Policy::preset(preset), Fleet::One);
     Study {
         name: "short \u{1b}[2J outage".to_owned(),
         model,

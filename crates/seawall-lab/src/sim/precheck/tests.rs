@@ -1,70 +1,30 @@
 //! The forms held to what was published, and to what a run shows.
 
 use super::*;
+use crate::sim::kit::{self, at_once, bare, budgeted, ms, secs};
 use crate::sim::luck::Length;
 use crate::sim::model::{
-    Burst, Capacity, Fleet, Gaps, Layer, Load, Outage, Server, Spread, Start, Tokens, Told, Trouble,
+    Burst, Capacity, Fleet, Gaps, Layer, Load, Outage, Server, Spread, Start, Told, Trouble,
 };
 use seawall_core::policy::{Jitter, Policy, PolicyBuilder, Preset};
 use seawall_core::time::{Duration, Instant};
 
-const fn ms(n: u64) -> Duration {
-    Duration::from_millis(n)
-}
-
-const fn secs(n: u64) -> Duration {
-    Duration::from_secs(n)
-}
-
 /// So many retries, each of an attempt of so long, and no more protection than is said.
 fn naive(retries: u32, first_byte: Duration) -> PolicyBuilder {
-    Policy::builder()
-        .retries(retries)
-        .first_byte(first_byte)
-        .deadline(secs(100_000))
-        .min_attempt(Duration::ZERO)
-        .jitter(Jitter::None)
-        .budget(None)
-        .breaker(None)
-}
-
-fn at_once(builder: PolicyBuilder) -> Policy {
-    let policy = builder.build().expect("a right policy");
-    Policy {
-        call: policy.call.without_waits(),
-        ..policy
-    }
+    bare(retries).first_byte(first_byte).jitter(Jitter::None)
 }
 
 /// A budget of 10 % and nothing below it.
 fn tenth(builder: PolicyBuilder) -> PolicyBuilder {
-    builder.edit_budget(|budget| budget.ratio_per_mille(100).floor_milli(0))
+    budgeted(builder, 100)
 }
 
 fn named(policy: Policy) -> Contender {
-    Contender {
-        name: "it".to_owned(),
-        policy,
-        fleet: Fleet::One,
-    }
+    kit::contender("it", policy, Fleet::One)
 }
 
 fn open(per_second: f64, server: Server) -> Model {
-    Model {
-        load: Load::Open {
-            clients: 100,
-            per_second,
-            gaps: Gaps::Poisson,
-            bursts: Vec::new(),
-        },
-        tokens: Tokens::NONE,
-        hop: Length::ZERO,
-        layers: Vec::new(),
-        servers: vec![server],
-        spread: Spread::Route,
-        horizon: secs(300),
-        warmup: Duration::ZERO,
-    }
+    kit::plain(kit::open(100, per_second), server, secs(300))
 }
 
 /// So many a second, and a stall.

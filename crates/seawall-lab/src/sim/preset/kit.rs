@@ -1,84 +1,12 @@
-//! What the presets are made of: the naive policies that experiments were made with, plain worlds, and claims.
+//! What the presets are made of, beside plain worlds: their parts found again, references, and claims.
 
-use crate::sim::luck::{Length, nanos, whole};
-use crate::sim::model::{Contender, Fleet, Gaps, Load, Model, Server, Spread, Tokens};
+pub(super) use crate::sim::kit::*;
+use crate::sim::luck::{nanos, whole};
+use crate::sim::model::Contender;
 use crate::sim::study::{Claim, Study};
 use crate::sim::summary::float;
 use crate::sim::tally::Tally;
-use seawall_core::policy::{CallPolicy, Jitter, Policy, PolicyBuilder};
 use seawall_core::time::Duration;
-
-/// Longer than any experiment: a limit that is never met.
-pub(super) const NEVER: Duration = Duration::from_secs(1_000_000);
-
-pub(super) const fn secs(n: u64) -> Duration {
-    Duration::from_secs(n)
-}
-
-pub(super) const fn ms(n: u64) -> Duration {
-    Duration::from_millis(n)
-}
-
-/// So many retries and nothing else: no budget, no breaker, no limit that is ever met.
-pub(super) const fn bare(retries: u32) -> PolicyBuilder {
-    Policy::builder()
-        .retries(retries)
-        .deadline(NEVER)
-        .first_byte(NEVER)
-        .min_attempt(Duration::ZERO)
-        .budget(None)
-        .breaker(None)
-}
-
-pub(super) fn built(builder: PolicyBuilder) -> Policy {
-    builder.build().expect("a preset's policy is right")
-}
-
-/// The same, each retry at once.
-pub(super) fn at_once(builder: PolicyBuilder) -> Policy {
-    let policy = built(builder.jitter(Jitter::None));
-    Policy {
-        call: CallPolicy::without_waits(policy.call),
-        ..policy
-    }
-}
-
-/// A budget of so many extras for a thousand originals, without a floor.
-pub(super) fn budgeted(builder: PolicyBuilder, ratio_per_mille: u32) -> PolicyBuilder {
-    builder.edit_budget(|budget| budget.ratio_per_mille(ratio_per_mille).floor_milli(0))
-}
-
-pub(super) fn contender(name: impl Into<String>, policy: Policy, fleet: Fleet) -> Contender {
-    Contender {
-        name: name.into(),
-        policy,
-        fleet,
-    }
-}
-
-/// So many clients that call together at this rate, independently, whatever becomes of their calls.
-pub(super) const fn open(clients: u32, per_second: f64) -> Load {
-    Load::Open {
-        clients,
-        per_second,
-        gaps: Gaps::Poisson,
-        bursts: Vec::new(),
-    }
-}
-
-/// One server, no layers, no time on the way, everything counted.
-pub(super) fn plain(load: Load, server: Server, horizon: Duration) -> Model {
-    Model {
-        load,
-        tokens: Tokens::NONE,
-        hop: Length::ZERO,
-        layers: Vec::new(),
-        servers: vec![server],
-        spread: Spread::Route,
-        horizon,
-        warmup: Duration::ZERO,
-    }
-}
 
 /// The tallies of each contender of a study, in their order.
 pub(super) fn by_contender<'a>(

@@ -5,8 +5,9 @@ mod degenerate;
 pub(super) mod golden;
 
 use super::*;
+use crate::sim::kit;
 use crate::sim::luck::Length;
-use crate::sim::model::{Contender, Fleet, Gaps, Load, Model, Outage, Server, Spread, Tokens, Trouble};
+use crate::sim::model::{Contender, Fleet, Gaps, Load, Outage, Server, Trouble};
 use crate::sim::precheck::precheck;
 use seawall_core::policy::Policy;
 use seawall_core::time::{Duration, Instant};
@@ -52,15 +53,9 @@ fn contender(name: &str, retries: u32) -> Contender {
     let builder = Policy::builder()
         .retries(retries)
         .deadline(Duration::from_secs(5));
-    let policy = builder.budget(None).build().expect("a right policy");
-    Contender {
-        name: name.to_owned(),
-        policy: Policy {
-            call: policy.call.without_waits(),
-            ..policy
-        },
-        fleet: Fleet::One,
-    }
+    let policy = kit::built(builder.budget(None));
+    let call = policy.call.without_waits();
+    kit::contender(name, Policy { call, ..policy }, Fleet::One)
 }
 
 /// Ten calls a second for six seconds, of which the server fails one.
@@ -75,23 +70,15 @@ fn tiny() -> Study {
         }],
         ..Server::default()
     };
+    let load = Load::Open {
+        clients: 3,
+        per_second: 10.0,
+        gaps: Gaps::Constant,
+        bursts: Vec::new(),
+    };
     Study {
         name: "a second of failures".to_owned(),
-        model: Model {
-            load: Load::Open {
-                clients: 3,
-                per_second: 10.0,
-                gaps: Gaps::Constant,
-                bursts: Vec::new(),
-            },
-            tokens: Tokens::NONE,
-            hop: Length::ZERO,
-            layers: Vec::new(),
-            servers: vec![server],
-            spread: Spread::Route,
-            horizon: Duration::from_secs(6),
-            warmup: Duration::ZERO,
-        },
+        model: kit::plain(load, server, Duration::from_secs(6)),
         contenders: vec![contender("no retry", 0), contender("two at once", 2)],
         seed: 1,
         seeds: 2,

@@ -1,22 +1,13 @@
 //! The search held to a world in which the answer is known, and to itself.
 
 use super::*;
+use crate::sim::kit::{ms, open, plain, secs};
 use crate::sim::luck::Length;
-use crate::sim::model::{
-    Capacity, Failures, Fleet, Gaps, Layer, Load, Outage, Server, Spread, Tokens, Told, Trouble,
-};
+use crate::sim::model::{Capacity, Failures, Fleet, Layer, Load, Outage, Server, Spread, Told, Trouble};
 use crate::sim::precheck::{Stability, precheck};
 use seawall_core::policy::Jitter;
 use seawall_core::time::Instant;
 use std::collections::BTreeSet;
-
-const fn ms(n: u64) -> Duration {
-    Duration::from_millis(n)
-}
-
-const fn secs(n: u64) -> Duration {
-    Duration::from_secs(n)
-}
 
 /// Whether an assert holds.
 type Holds = fn(&Summary) -> bool;
@@ -35,21 +26,7 @@ impl Demands for Asserts {
 }
 
 fn world(server: Server, per_second: f64) -> Model {
-    Model {
-        load: Load::Open {
-            clients: 20,
-            per_second,
-            gaps: Gaps::Poisson,
-            bursts: Vec::new(),
-        },
-        tokens: Tokens::NONE,
-        hop: Length::ZERO,
-        layers: Vec::new(),
-        servers: vec![server],
-        spread: Spread::Route,
-        horizon: secs(60),
-        warmup: Duration::ZERO,
-    }
+    plain(open(20, per_second), server, secs(60))
 }
 
 /// A server of 15 a second that stalls for 3 s.

@@ -4,6 +4,7 @@ use super::World;
 use super::sources::Source;
 use crate::sim::agenda::Radix;
 use crate::sim::bounds::{Bounds, Overrun};
+use crate::sim::kit::plain;
 use crate::sim::luck::{Length, Luck};
 use crate::sim::model::*;
 use crate::sim::tally::Tally;
@@ -36,14 +37,9 @@ fn workers(workers: u32, outages: Vec<Outage>) -> Server {
 
 fn model(load: Load, servers: Vec<Server>) -> Model {
     Model {
-        load,
-        tokens: Tokens::NONE,
-        hop: Length::ZERO,
-        layers: Vec::new(),
         servers,
-        spread: Spread::Route,
-        horizon: millis(20_000),
         warmup: millis(1_000),
+        ..plain(load, Server::default(), millis(20_000))
     }
 }
 
