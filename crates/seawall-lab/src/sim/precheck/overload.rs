@@ -178,11 +178,10 @@ fn held(reckoned: &Reckoned<'_>, bears: f64, at_once: Option<f64>, attempts_per_
             return Some(Finding::new(Code::HeldByFewCallers, text, numbers));
         }
     }
-    let queues = servers.iter().map(|server| queue_s(reckoned.model, server));
-    if let Some(longest_s) = queues
-        .reduce(f64::max)
-        .filter(|longest_s| *longest_s < patience_s)
-    {
+    // Where refusals take the workers' time, too, enough of them leave none.
+    let refuse_freely = servers.iter().all(|server| server.reject_cost.is_zero());
+    let longest_s = longest_queue_s(reckoned);
+    if refuse_freely && longest_s < patience_s {
         let text = format!(
             "a full queue is {} s long and attempts wait {} s: what is worked on is answered in time, and what finds it \
              full is refused at once",
@@ -232,12 +231,16 @@ fn held_by_breaker(reckoned: &Reckoned<'_>, bears: f64, attempts_per_s: f64) -> 
     Some(Finding::new(Code::HeldByBreaker, text, numbers))
 }
 
-/// How long the last in a full queue waits; without end where there is no end to it, and where refusals take the workers'
-/// time, too: enough of them leave none.
+/// How long the last in the longest full queue waits; without end where one has none.
+fn longest_queue_s(reckoned: &Reckoned<'_>) -> f64 {
+    let queues = reckoned
+        .servers()
+        .iter()
+        .map(|server| queue_s(reckoned.model, server));
+    queues.reduce(f64::max).unwrap_or(f64::INFINITY)
+}
+
 fn queue_s(model: &Model, server: &Server) -> f64 {
-    if !server.reject_cost.is_zero() {
-        return f64::INFINITY;
-    }
     match (server.capacity, server.queue_max) {
         (Capacity::Workers(workers), Some(most)) => {
             let service_s = nanos(model.service_mean(server)) / 1e9;
@@ -308,10 +311,11 @@ fn triggers<'a>(reckoned: &'a Reckoned<'_>, per_s: f64, bears: f64) -> impl Iter
     let servers = reckoned.servers();
     let worked = servers.iter().all(|server| server.orphans == Orphans::Worked);
     let patience_s = reckoned.patience_s;
+    let longest_s = longest_queue_s(reckoned);
     let squeezes = if worked { squeezes(reckoned) } else { Vec::new() };
     squeezes.into_iter().filter_map(move |squeeze| {
         let backlog = (squeeze.arrivals * per_s - squeeze.left * bears).max(0.0) * squeeze.lasts_s;
-        let wait_s = backlog / bears;
+        let wait_s = (backlog / bears).min(longest_s);
         (wait_s > patience_s).then(|| {
             let text = format!(
                 "{} of {} s leaves a queue of {} s, and nobody waits longer than {} s: the servers then work for callers \
@@ -344,6 +348,10 @@ fn by_chance(reckoned: &Reckoned<'_>) -> Option<Finding> {
 /// How long what outages leave takes to drain, first attempts alone and with all extras.
 fn drains(reckoned: &Reckoned<'_>, per_s: f64, most: f64, bears: f64) -> Vec<Finding> {
     let patience_s = reckoned.patience_s;
+    if longest_queue_s(reckoned) < patience_s {
+        // What is worked on is answered in time from the first moment.
+        return Vec::new();
+    }
     let drain = |squeeze: Squeeze| {
         let calls = drain_s(
             squeeze.arrivals.max(1.0) * per_s,
@@ -355,7 +363,8 @@ fn drains(reckoned: &Reckoned<'_>, per_s: f64, most: f64, bears: f64) -> Vec<Fin
         // With extras, what has expired is retried, so the whole queue has to go.
         let all = drain_s(most, bears, squeeze.left, squeeze.lasts_s, 0.0)?;
         let text = format!(
-            "{} of {} s leaves a queue that takes {} s to drain without retries, and up to {} s with all extras",
+            "{} of {} s leaves a queue: without retries {} s until answers come in time again, and up to {} s until it is empty \
+             with all extras",
             squeeze.what,
             shown(squeeze.lasts_s),
             shown(calls),

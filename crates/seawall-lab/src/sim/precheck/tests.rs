@@ -486,3 +486,21 @@ fn worlds_at_the_edge_of_every_form_have_numbers_or_none() {
     }
     assert!(seen > 300, "{seen} findings");
 }
+
+#[test]
+fn a_short_queue_is_no_trigger_and_leaves_nothing_to_drain() {
+    // Could break by a backlog that no queue holds: a stall would leave seconds of work before a server that keeps 0.14 s.
+    let short = |reject_cost| Server {
+        queue_max: Some(20),
+        reject_cost,
+        ..stalling(1, ms(1_000).over(150), secs(5))
+    };
+    let naive = named(at_once(naive(3, secs(1))));
+    let free = precheck(&open(100.0, short(Duration::ZERO)), &naive);
+    assert_eq!(free.stability, Stability::Stable);
+    assert!(free.finding(Code::HeldByQueue).is_some() && free.finding(Code::Drain).is_none());
+    // Refusals that cost may leave no time for answers; that a stall begins that is not certain.
+    let costly = precheck(&open(100.0, short(ms(1))), &naive);
+    assert_eq!(costly.stability, Stability::Vulnerable, "{costly:#?}");
+    assert!(costly.finding(Code::Trigger).is_none());
+}
