@@ -52,6 +52,8 @@ const BESIDE_MAX: usize = 32;
 const ATTEMPTS_PER_SECOND_MAX: f64 = 800.0;
 /// The most processes, each an upstream with connections of its own kind.
 const PROCESSES_MAX: u32 = 1_000;
+/// The most calls that may wait at a gate, for all of them may go in one instant.
+const WAITING_MAX: u32 = 10_000;
 
 /// Switches of a study that its twin cannot do, each by its name in [`model`](crate::sim::model) and why; none of a
 /// study that it can.
@@ -108,6 +110,10 @@ pub fn lacks(study: &Study) -> Vec<String> {
         lack(
             contender.fleet.processes(model.load.clients()) > PROCESSES_MAX,
             "more than 1000 processes: each is an upstream with connections of its own",
+        );
+        lack(
+            contender.policy.gate.limits().queue() > WAITING_MAX,
+            "a gate where more than 10000 calls may wait: they may go at once, each on a connection",
         );
     }
     lacks.dedup();
