@@ -6,7 +6,9 @@ use crate::shop::{
 use seawall_core::policy::{Jitter, Policy, Preset};
 use seawall_core::time::{Duration, Instant};
 use seawall_lab::sim::luck::Length;
-use seawall_lab::sim::model::{Capacity, Contender, Failures, Fleet, Gaps, Load, Model, Outage, Server, Spread, Start, Tokens, Trouble};
+use seawall_lab::sim::model::{
+    Capacity, Contender, Failures, Fleet, Gaps, Load, Model, Outage, Server, Spread, Start, Tokens, Trouble,
+};
 use seawall_lab::sim::run;
 use seawall_lab::sim::tally::Tally;
 
