@@ -3,11 +3,10 @@
 use crate::common::Common;
 use crate::failure::{Failure, INTERRUPTED};
 use crate::interrupts::Interrupts;
-use crate::simulate::live;
+use crate::simulate::{glyphs, live};
 use seawall_lab::run::Halt;
-use seawall_lab::run::demo::{self, Demo, Marks};
+use seawall_lab::run::demo::{self, Demo};
 use seawall_lab::run::twin::Speed;
-use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -39,7 +38,7 @@ pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
         let text = serde_json::to_string_pretty(&demo.json()).expect("numbers, texts and lists become JSON");
         crate::print(&text)?;
     } else {
-        crate::print(demo.text(marks()).trim_end())?;
+        crate::print(demo.text(glyphs()).trim_end())?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -72,20 +71,4 @@ fn lived(args: &Args, common: Common) -> Result<Option<Demo>, Failure> {
         let ended = ended.map_err(|_panicked| Failure::internal("the demonstration has panicked"))?;
         ended.map_err(|error| live::failure(&error))
     })
-}
-
-/// Blocks where a terminal shows them; a pipe gets what every reader knows.
-fn marks() -> Marks {
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
-        .into_iter()
-        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
-    let knows = locale.is_some_and(|locale| {
-        let locale = locale.to_ascii_uppercase();
-        locale.contains("UTF-8") || locale.contains("UTF8")
-    });
-    if knows && std::io::stdout().is_terminal() {
-        Marks::Blocks
-    } else {
-        Marks::Ascii
-    }
 }

@@ -8,6 +8,8 @@ pub(crate) mod live;
 mod pictures;
 mod spent;
 
+pub(crate) use pictures::glyphs;
+
 use crate::common::Common;
 use crate::failure::{Failure, INTERRUPTED};
 use crate::files;
@@ -207,8 +209,9 @@ pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
     })
 }
 
-fn threads(args: &Args) -> NonZeroUsize {
-    args.threads.unwrap_or_else(|| {
+/// How many runs side by side: as many as were asked for, or one for each core.
+pub(crate) fn threads(asked: Option<NonZeroUsize>) -> NonZeroUsize {
+    asked.unwrap_or_else(|| {
         // A machine that does not say has one core.
         std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
     })
@@ -221,7 +224,7 @@ async fn tallies(
     wanted: &Arc<Wanted>,
 ) -> Result<Option<Vec<Vec<Tally>>>, Failure> {
     let mut interrupts = Interrupts::listen().map_err(|error| Failure::io("signals", &error))?;
-    let threads = threads(args);
+    let threads = threads(args.threads);
     let runs: u64 = wanted.studies().iter().map(Study::runs).sum();
     common
         .talk()

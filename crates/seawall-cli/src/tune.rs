@@ -8,7 +8,7 @@ use crate::common::Common;
 use crate::failure::{Failure, INTERRUPTED};
 use crate::files;
 use crate::interrupts::Interrupts;
-use crate::simulate::Screen;
+use crate::simulate::{Screen, threads};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use seawall::clock::{Clock as _, TokioClock};
 use seawall_core::time::Duration;
@@ -160,10 +160,7 @@ async fn searched(
     search: &Arc<Mutex<Search<Asserts>>>,
 ) -> Result<Ended, Failure> {
     let mut interrupts = Interrupts::listen().map_err(|error| Failure::io("signals", &error))?;
-    let threads = args.threads.unwrap_or_else(|| {
-        // A machine that does not say has one core.
-        thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
-    });
+    let threads = threads(args.threads);
     let runs = args.budget_runs;
     common
         .talk()

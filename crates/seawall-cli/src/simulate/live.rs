@@ -36,7 +36,7 @@ pub(super) async fn tallies(
     wanted: &Arc<Wanted>,
 ) -> Result<Option<Vec<Vec<Tally>>>, Failure> {
     let mut interrupts = Interrupts::listen().map_err(|error| Failure::io("signals", &error))?;
-    let (speed, threads) = (args.speed, threads(args));
+    let (speed, threads) = (args.speed, threads(args.threads));
     let runs: usize = wanted.studies().iter().map(|study| study.jobs().count()).sum();
     common.talk().note(format_args!(
         "{runs} runs live, over real sockets on this machine; {}",

@@ -8,7 +8,6 @@ use seawall_lab::sim::document::Document;
 use seawall_lab::sim::report::Glyphs;
 use seawall_lab::sim::tally::Tally;
 use std::io::IsTerminal as _;
-use std::path::Path;
 
 /// How wide a line of a terminal is taken to be.
 const COLUMNS: usize = 80;
@@ -37,7 +36,7 @@ pub(super) fn draw(
     let command = command(args, document);
     document.pictured(wanted.studies(), tallies, &command, |report| {
         if let Some(path) = &args.html {
-            write("--html", path, &report.html())?;
+            files::write_whole("--html", path, &report.html())?;
         }
         if let Some(folder) = &args.svg {
             files::write_all("--svg", folder, &report.svgs())?;
@@ -63,7 +62,7 @@ fn command(args: &Args, document: &Document) -> String {
 }
 
 /// What stdout can show.
-fn glyphs() -> Glyphs {
+pub(crate) fn glyphs() -> Glyphs {
     let named = ["LC_ALL", "LC_CTYPE", "LANG"];
     let locale = named
         .into_iter()
@@ -77,8 +76,4 @@ fn glyphs() -> Glyphs {
         true => Glyphs::Blocks,
         false => Glyphs::Ascii,
     }
-}
-
-fn write(option: &str, path: &Path, text: &str) -> Result<(), Failure> {
-    files::write_whole(option, path, text)
 }

@@ -7,6 +7,7 @@ use super::Halt;
 use super::twin::{self, Speed, TwinError};
 use crate::sim::agreement::{self, Agreement};
 use crate::sim::preset::{self, Scale};
+use crate::sim::report::{self, Glyphs};
 use crate::sim::study::Study;
 use crate::sim::summary::{Summary, float};
 use crate::sim::tally::{Bin, Tally};
@@ -20,24 +21,6 @@ const PARTS: [&str; 2] = ["down 5 s of 50", "pool of 20, sticky"];
 const RUNS: u32 = 2;
 /// How wide a sparkline is.
 const WIDTH: usize = 40;
-
-/// What a sparkline is drawn with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Marks {
-    /// Blocks, for a terminal that knows them.
-    Blocks,
-    /// Characters that every reader knows.
-    Ascii,
-}
-
-impl Marks {
-    const fn levels(self) -> [char; 9] {
-        match self {
-            Self::Blocks => [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'],
-            Self::Ascii => [' ', '.', ',', ':', '-', '=', '+', '*', '#'],
-        }
-    }
-}
 
 /// What was demonstrated.
 #[derive(Debug)]
@@ -105,17 +88,17 @@ impl Demo {
     }
 
     /// For people, as lines that each end.
-    pub fn text(&self, marks: Marks) -> String {
+    pub fn text(&self, glyphs: Glyphs) -> String {
         let mut text = String::new();
         for shown in &self.shown {
-            shown.write(&mut text, marks);
+            shown.write(&mut text, glyphs);
         }
         text
     }
 }
 
 impl Shown {
-    fn write(&self, text: &mut String, marks: Marks) {
+    fn write(&self, text: &mut String, glyphs: Glyphs) {
         let runs = self.study.seeds as usize;
         let calls = self.live.first().map_or(0, |live| live.calls) / u64::from(self.study.seeds.max(1));
         // Writing to a string has no end but success.
@@ -146,7 +129,7 @@ impl Shown {
                 pair(&lost),
                 pair(&mean),
                 pair(&load),
-                sparkline(tallies, marks)
+                sparkline(tallies, glyphs)
             );
         }
         let _ = writeln!(text, "  {}\n", agreement::sentence(self.agreement.iter()));
@@ -154,9 +137,8 @@ impl Shown {
 }
 
 /// The share of calls that were lost, from none to all, over the time of the runs.
-fn sparkline(tallies: &[Tally], marks: Marks) -> String {
+fn sparkline(tallies: &[Tally], glyphs: Glyphs) -> String {
     let bins = tallies.iter().map(|tally| tally.bins.len()).max().unwrap_or(0);
-    let levels = marks.levels();
     let wide = bins.div_ceil(WIDTH).max(1);
     let column = |column: usize| {
         let range = column * wide..(column + 1) * wide;
@@ -168,14 +150,10 @@ fn sparkline(tallies: &[Tally], marks: Marks) -> String {
             bins.map(|bin| u64::from(of(bin))).sum()
         };
         let (answered, failed) = (within(|bin| bin.answered), within(|bin| bin.failed));
-        let share = float(failed) / float(answered + failed).max(1.0);
-        // What is not nothing is seen.
-        let level = libm::ceil(share * 8.0);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 8")]
-        let level = level as usize;
-        levels[level.min(8)]
+        float(failed) / float(answered + failed).max(1.0)
     };
-    (0..bins.div_ceil(wide)).map(column).collect()
+    let shares: Vec<f64> = (0..bins.div_ceil(wide)).map(column).collect();
+    report::sparks(&shares, 1.0, glyphs)
 }
 
 #[cfg(test)]
@@ -194,9 +172,9 @@ mod tests {
         tally
             .bins
             .extend([bin(4, 0), bin(2, 2), bin(0, 4), bin(99, 1), bin(0, 0)]);
-        assert_eq!(sparkline(std::slice::from_ref(&tally), Marks::Ascii), " -#. ");
-        assert_eq!(sparkline(&[tally], Marks::Blocks), " ▄█▁ ");
-        assert_eq!(sparkline(&[], Marks::Ascii), "");
+        assert_eq!(sparkline(std::slice::from_ref(&tally), Glyphs::Ascii), " +@. ");
+        assert_eq!(sparkline(&[tally], Glyphs::Blocks), " ▅█▁ ");
+        assert_eq!(sparkline(&[], Glyphs::Ascii), "");
     }
 
     #[test]
@@ -204,7 +182,7 @@ mod tests {
         // Could break by a part of another name, a policy without a row, or a twin that differs.
         let demo = demo(1, Speed::Turned, &Halt::default(), |_| {}).expect("it lives");
         let demo = demo.expect("nobody halts it");
-        let text = demo.text(Marks::Ascii);
+        let text = demo.text(Glyphs::Ascii);
         for what in [
             "down 5 s of 50",
             "pool of 20, sticky",

@@ -30,6 +30,7 @@ use super::tally::Tally;
 pub use figures::harmless;
 pub use front::Searched;
 pub use sparks::Glyphs;
+pub(crate) use sparks::sparks;
 
 /// Pictures are drawn of so many studies of a report at the most; all of them have their figures.
 pub const PICTURED_MAX: usize = 8;

@@ -134,7 +134,8 @@ fn line(name: usize, chart: usize, first: &str, load: &str, answers: &str, figur
     format!("{first:<name$}  {load:<chart$}  {answers:<chart$}  {figures}")
 }
 
-fn sparks(values: &[f64], most: f64, glyphs: Glyphs) -> String {
+/// A line of these, of which this would be the most.
+pub(crate) fn sparks(values: &[f64], most: f64, glyphs: Glyphs) -> String {
     let levels = glyphs.levels();
     let level = |value: &f64| {
         let top = levels.len() - 1;

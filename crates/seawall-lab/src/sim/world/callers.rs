@@ -594,7 +594,8 @@ impl<A: Agenda<Event> + Default> World<'_, A> {
     /// Those that were woken ask, each when its turn comes: all are told before the first of them asks.
     fn pass_on(&mut self, layer: usize, process: u32) {
         self.tell_woken(layer, process);
-        // Whoever asks may end a call, and the next may begin at once: what that wakes stands behind those here.
+        // Whoever asks may send, and where no time is on the way a call of the next layer begins within that: whom that
+        // wakes stands behind those here.
         if self.passing_on {
             return;
         }
