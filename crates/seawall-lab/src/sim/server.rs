@@ -124,9 +124,8 @@ pub(crate) struct Desk<S> {
     refusals: VecDeque<u32>,
     /// Whether it limits attempts at once.
     has_seats: bool,
-    /// By job, the seats of that limit, and the one of whoever was let in last.
+    /// By job, the seats of that limit.
     seats: BTreeMap<u32, Seat>,
-    free_seat: Option<Seat>,
     /// Whether answers are heard before they are whole.
     streams: bool,
     working: u32,
@@ -143,7 +142,6 @@ impl<S: Deref<Target = Server>> Desk<S> {
         let limit = server.limit.as_ref();
         Self {
             has_seats: limit.is_some_and(|limit| limit.concurrency.is_some()),
-            free_seat: None,
             streams: sent == Some(AnswerIs::Streamed),
             server,
             luck,
@@ -189,9 +187,10 @@ impl<S: Deref<Target = Server>> Desk<S> {
             Some(Trouble::Throttle { retry_after }) => return Taken::Over(Fate::Throttled { retry_after }),
             Some(Trouble::Hang | Trouble::Slow { .. } | Trouble::Truncate) | None => {}
         }
-        if let Some(fate) = self.over_the_limit(now, ticket) {
-            return self.refuse(now, attempt, ticket, fate, trouble);
-        }
+        let seat = match self.let_in(now, ticket) {
+            Ok(seat) => seat,
+            Err(fate) => return self.refuse(now, attempt, ticket, fate, trouble),
+        };
         let fate = match trouble {
             Some(Trouble::Truncate) => Fate::Truncated,
             Some(
@@ -216,10 +215,7 @@ impl<S: Deref<Target = Server>> Desk<S> {
             version: self.version,
         };
         let taken = self.begin(now, job, trouble);
-        if self.has_seats {
-            let seat = self.free_seat.take();
-            self.seats.extend(taken.job().zip(seat));
-        }
+        self.seats.extend(taken.job().zip(seat));
         taken
     }
 
@@ -414,18 +410,16 @@ impl<S: Deref<Target = Server>> Desk<S> {
         ticket.draws(self.luck, Purpose::Failure).happens(chance)
     }
 
-    fn over_the_limit(&mut self, now: Instant, ticket: Ticket) -> Option<Fate> {
-        let limit = self.server.limit.as_ref()?;
+    /// The seat of an attempt that is within the limit, where the limit has seats; or how it is refused.
+    fn let_in(&mut self, now: Instant, ticket: Ticket) -> Result<Option<Seat>, Fate> {
+        let Some(limit) = self.server.limit.as_ref() else {
+            return Ok(None);
+        };
         let tokens = u64::from(ticket.tokens_in) + u64::from(ticket.tokens_out_max);
         match self.meter.ask(limit, now, b"", tokens) {
-            Admission::Admitted(_, seat) => {
-                if self.has_seats {
-                    self.free_seat = Some(seat);
-                }
-                None
-            }
-            Admission::Full => None,
-            Admission::Refused(refusal) => Some(Fate::Throttled {
+            Admission::Admitted(_, seat) => Ok(self.has_seats.then_some(seat)),
+            Admission::Full => Ok(None),
+            Admission::Refused(refusal) => Err(Fate::Throttled {
                 retry_after: match refusal.wait {
                     Wait::For(wait) => Some(wait.up_to_millis()),
                     Wait::UntilOneEnds | Wait::Never => None,
