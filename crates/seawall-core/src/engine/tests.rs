@@ -208,3 +208,41 @@ fn draining_sends_no_hedge_beside_what_is_out() {
     desk.answer(permit);
     assert_eq!(desk.told(call), "succeeded");
 }
+
+#[test]
+fn a_clock_that_goes_back_makes_no_wait_shorter() {
+    // Could break if each step believes the time it is told: a wait that began "earlier" ends earlier (A1).
+    let mut desk = Desk::new(plain().backoff_base(ms(100)));
+    let route = [Candidate::at(desk.gate(plain(), &[]))];
+    desk.pass(Duration::from_secs(10));
+    let call = desk.begin(&route);
+    let permit = desk.sent(call);
+    desk.settle(permit, failed(500, Sent::No));
+    let before = Instant::START.after(Duration::from_secs(5));
+    assert_eq!(desk.engine.poll(before, call).reason.code(), "backing-off");
+    desk.pass(ms(99));
+    assert_eq!(desk.told(call), "backing-off");
+    desk.pass(ms(1));
+    drop(desk.sent(call));
+}
+
+#[test]
+fn nothing_is_sent_at_the_deadline_or_after() {
+    // Could break if only waits look at the deadline, and a driver that comes late is let go (F1).
+    for (late, told) in [
+        (0, None),
+        (1, Some("deadline-passed")),
+        (2_000, Some("deadline-passed")),
+    ] {
+        let mut desk = Desk::new(plain());
+        let route = [Candidate::at(desk.gate(plain(), &[]))];
+        let call = desk.begin_as(&route, |spec| {
+            spec.deadline = Instant::START.after(Duration::from_secs(3));
+        });
+        desk.pass(ms(2_999 + late));
+        match told {
+            None => drop(desk.sent(call)),
+            Some(code) => assert_eq!(desk.told(call), code),
+        }
+    }
+}

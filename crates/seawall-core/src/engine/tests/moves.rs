@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::call::DedupId;
-use crate::outcome::Refusal;
+use crate::outcome::{Refusal, Usage};
 use crate::policy::OnOpen;
 
 fn at(gate: GateId, domain: u32) -> Candidate {
@@ -37,6 +37,58 @@ fn a_keyed_write_is_sent_once_where_keys_are_not_honoured() {
     desk.settle(permit, failed(500, Sent::Maybe));
     assert_eq!(desk.told(call), "may-have-acted");
     assert!(desk.engine.end(desk.now, call).unknown);
+}
+
+#[test]
+fn a_write_that_was_dropped_on_its_way_may_have_acted() {
+    // Could break if only an attempt that met something counts as one that left (E2).
+    for (sent, unknown) in [
+        (Sent::No, false),
+        (Sent::NotDone, false),
+        (Sent::Maybe, true),
+        (Sent::Done, true),
+    ] {
+        let mut desk = Desk::new(plain());
+        let route = [at(desk.gate(plain(), &[]), 1)];
+        let call = desk.begin_as(&route, |spec| spec.replay = Replay::Keyed);
+        let permit = desk.sent(call);
+        desk.engine.abandon(desk.now, permit, sent, Usage::NONE);
+        assert_eq!(desk.engine.end(desk.now, call).unknown, unknown, "{sent:?}");
+    }
+}
+
+#[test]
+fn a_hedge_that_was_dropped_keeps_the_write_where_its_key_is_known() {
+    // Could break if the attempt that failed speaks for the one beside it that nobody heard of again (K4).
+    let mut desk = Desk::new(plain().retries(1).hedge_after(ms(10)));
+    let route = [at(desk.gate(plain(), &[]), 1), at(desk.gate(plain(), &[]), 2)];
+    let call = desk.begin_as(&route, |spec| spec.replay = Replay::Keyed);
+    let permit = desk.sent(call);
+    desk.pass(ms(20));
+    let hedge = desk.sent(call);
+    assert_eq!(hedge.candidate(), 0);
+    desk.engine.abandon(desk.now, hedge, Sent::Maybe, Usage::NONE);
+    desk.settle(permit, failed(500, Sent::No));
+    assert_eq!(
+        desk.told(call),
+        "attempts-spent",
+        "and nothing goes to the other domain"
+    );
+    assert!(desk.engine.end(desk.now, call).unknown);
+}
+
+#[test]
+fn a_call_falls_back_no_more_often_than_its_policy_says() {
+    // Could break if a candidate that was never sent to is free to try whatever went before (K1).
+    let mut desk = Desk::new(plain().retries(0).fallbacks(1));
+    let route = [1, 2, 3].map(|domain| at(desk.gate(plain(), &[]), domain));
+    let call = desk.begin(&route);
+    for candidate in [0, 1] {
+        let permit = desk.sent(call);
+        assert_eq!(permit.candidate(), candidate);
+        desk.settle(permit, failed(500, Sent::No));
+    }
+    assert_eq!(desk.told(call), "attempts-spent");
 }
 
 #[test]

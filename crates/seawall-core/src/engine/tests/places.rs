@@ -57,6 +57,22 @@ fn a_new_arrival_never_passes_a_woken_call_at_any_gate_of_its_chain() {
 }
 
 #[test]
+fn a_place_that_was_promised_to_a_call_that_left_is_free() {
+    // Could break if a promise is kept until it is taken: one caller that leaves then costs the gate a place for ever.
+    let mut desk = Desk::new(plain());
+    let main = [Candidate::at(desk.gate(plain().concurrency(Some(1)), &[]))];
+    let first = desk.begin(&main);
+    let permit = desk.sent(first);
+    let leaves = desk.begin(&main);
+    assert_eq!(desk.told(leaves), "queued");
+    desk.answer(permit);
+    assert_eq!(desk.engine.woken(desk.now), Some(leaves));
+    desk.engine.end(desk.now, leaves);
+    let late = desk.begin(&main);
+    drop(desk.sent(late));
+}
+
+#[test]
 fn safe_calls_are_probes_before_an_unsafe_one_that_came_first() {
     // Could break if an Unsafe call at the head of the queue, which must not be a probe while others come, keeps
     // the others from being one.
