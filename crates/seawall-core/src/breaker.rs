@@ -9,8 +9,7 @@
 //! So every transition begins a new [`Epoch`] with an empty window, and an outcome from an older one feeds
 //! statistics only. A probe holds a lease that ends by itself, and counts against `probes` until it ends, whatever
 //! the state does meanwhile. Evidence that speaks of one request, and no evidence at all, are different from
-//! success. Open times are drawn ± 10 %, and double only for an upstream that trips again before it was closed for
-//! one whole window. What a user forces is a latch outside the automaton, which goes on beneath it.
+//! success. How long it stays open is a matter of its own: `rest`. What a user forces is a latch outside the automaton, which goes on beneath it.
 //!
 //! What is slow counts against an upstream where the policy says what slow is: `slow` says how those are counted that
 //! have not come back. What follows after it closed is a matter of its own: `ramp`.
@@ -19,6 +18,7 @@
 //! calls a second may open on five chance failures in a row. Reference: M. Nygard, Release It!, "Circuit Breaker".
 
 mod ramp;
+mod rest;
 mod slow;
 mod words;
 
@@ -31,6 +31,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use ramp::Ramps;
 pub(crate) use ramp::{Crowd, Ramp};
+use rest::Rest;
 use slow::{Slow, Watch};
 pub use words::{Counts, Epoch, Evidence, Pass, Standing, Transition, Trip, View};
 use words::{Pace, Ticket};
@@ -70,11 +71,7 @@ pub struct Breaker {
     run: Run,
     /// The number of the bucket that the last failure was counted in.
     failed_in: u64,
-    /// What the next open time is drawn around.
-    length: Duration,
-    /// A trip before this says that the last closing was too early.
-    calm_from: Instant,
-    flapping: bool,
+    rest: Rest,
     leases: Vec<Lease>,
     other_came: Option<Instant>,
     /// Boxed, as few policies say what slow is.
@@ -144,9 +141,7 @@ impl Breaker {
             counted_last: Instant::START,
             run: Run::default(),
             failed_in: 0,
-            length: policy.open_for,
-            calm_from: Instant::START,
-            flapping: false,
+            rest: Rest::new(policy),
             leases,
             other_came: None,
             slow: policy
@@ -159,7 +154,7 @@ impl Breaker {
     }
 
     /// Tells that a call came, whether or not it may send. Tell it once per call, before asking for its standing:
-    /// an Unsafe call is a probe only if no other came for `open_for` (rule H4).
+    /// an Unsafe call is a probe only if no other came for `open_max` (rule H4).
     #[inline]
     pub fn arrive(&mut self, now: Instant, replay: Replay) {
         self.now = self.now.max(now);
@@ -237,7 +232,7 @@ impl Breaker {
                 let began = probes.map(|lease| lease.began).min()?;
                 let took = self.now.since(began);
                 match self.pace(took) {
-                    Pace::Slow => Some(self.open(Trip::SlowProbe { took }, rng)),
+                    Pace::Slow => Some(self.open_again(Trip::SlowProbe { took }, rng)),
                     Pace::InTime => None,
                 }
             }
@@ -277,7 +272,8 @@ impl Breaker {
                 let slot_at = if self.free_probes() > 0 {
                     self.now
                 } else {
-                    self.lease_end().min(self.now.after(self.policy.open_for))
+                    self.lease_end()
+                        .min(self.now.after(self.rest.longer(&self.policy)))
                 };
                 let probe_at = slot_at.max(self.probes_from(replay));
                 if probe_at <= self.now {
@@ -409,7 +405,7 @@ impl Breaker {
         }
         self.leases
             .reserve_exact(slots(policy).saturating_sub(self.leases.len()));
-        self.length = self.length.min(policy.open_max);
+        self.rest.configure(policy);
         self.policy = *policy;
     }
 
@@ -493,13 +489,13 @@ impl Breaker {
         self.is_steady()
             && self.mode == self.policy.mode
             && self.counts() == Counts::default()
-            && (!self.flapping || self.now >= self.calm_from)
+            && (!self.rest.flapping() || self.rest.is_calm(self.now))
     }
 
     /// The state as of the last time told, for metrics and pages.
     pub fn view(&self) -> View {
         let (state, calm) = match self.state {
-            State::Closed => ("closed", self.now >= self.calm_from),
+            State::Closed => ("closed", self.rest.is_calm(self.now)),
             State::Open { .. } => ("open", false),
             State::HalfOpen { .. } => ("half-open", false),
         };
@@ -514,7 +510,7 @@ impl Breaker {
             probes: self.probes(),
             slow: self.slow.as_ref().map_or(0, |slow| slow.seen()),
             ramp_per_mille: self.running().map(|ramp| ramp.per_mille(self.now)),
-            flapping: self.flapping && !calm,
+            flapping: self.rest.flapping() && !calm,
         }
     }
 
@@ -575,8 +571,7 @@ impl Breaker {
         let counts = self.counts();
         let counted = counts.successes + counts.failures;
         let enough = counted >= u64::from(self.policy.min_calls);
-        let share_reached = counts.failures.saturating_mul(1_000)
-            >= counted.saturating_mul(self.policy.failure_per_mille.into());
+        let share_reached = self.policy.is_share_reached(counts.failures, counted);
         if enough && share_reached && self.counted_last.since(self.counted_first()) >= self.share_span() {
             let failures = counts.failures;
             return Some(self.trip(Trip::Share { failures, counted }, rng));
@@ -628,7 +623,7 @@ impl Breaker {
     #[cold]
     fn judge_probe(&mut self, evidence: Evidence, took: Duration, rng: &mut Rng) -> Option<Transition> {
         if let (Evidence::Success, Pace::Slow) = (evidence, self.pace(took)) {
-            return Some(self.open(Trip::SlowProbe { took }, rng));
+            return Some(self.open_again(Trip::SlowProbe { took }, rng));
         }
         let State::HalfOpen { successes, answers } = &mut self.state else {
             return None;
@@ -641,42 +636,39 @@ impl Breaker {
                     return Some(self.close(Transition::Closed));
                 }
             }
-            Evidence::Failure => return Some(self.open(Trip::Probe, rng)),
+            Evidence::Failure => return Some(self.open_again(Trip::Probe, rng)),
             Evidence::Answered => *answers = answers.saturating_add(1),
             Evidence::Neutral => {}
         }
         self.close_if_overdue()
     }
 
+    /// Opens from half-open, for longer.
+    fn open_again(&mut self, trip: Trip, rng: &mut Rng) -> Transition {
+        self.rest.go_on(&self.policy);
+        self.open(trip, rng)
+    }
+
     /// Opens from closed: for longer where the last closing proved too early.
     fn trip(&mut self, trip: Trip, rng: &mut Rng) -> Transition {
-        self.flapping = self.now < self.calm_from;
-        self.length = if self.flapping {
-            self.length.times(2).min(self.policy.open_max)
-        } else {
-            self.policy.open_for
-        };
+        let met = self.counts();
+        self.rest.trip(self.now, &self.policy, trip, met);
         self.open(trip, rng)
     }
 
     fn open(&mut self, trip: Trip, rng: &mut Rng) -> Transition {
-        let tenth = self.length.over(10);
-        let longest = self.length.plus(tenth).min(self.policy.open_max);
-        // Drawn inside the longest, never clipped to it: clipped times end together.
-        let until = self
-            .now
-            .after(rng.length_between(self.length.minus(tenth), longest));
+        let until = self.rest.until(self.now, &self.policy, rng);
         self.enter(State::Open { until });
         Transition::Opened {
             until,
             trip,
-            flapping: self.flapping,
+            flapping: self.rest.flapping(),
         }
     }
 
     fn close(&mut self, how: Transition) -> Transition {
         self.enter(State::Closed);
-        self.calm_from = self.now.after(self.policy.window);
+        self.rest.end(self.now, &self.policy);
         if let Some(ramps) = &mut self.ramps {
             ramps.begin(self.now);
         }
@@ -749,7 +741,7 @@ impl Breaker {
     /// From when a call may be a probe: at once, but for one that must not act twice.
     fn probes_from(&self, replay: Replay) -> Instant {
         match (replay, self.other_came) {
-            (Replay::Unsafe, Some(came)) => came.after(self.policy.open_for),
+            (Replay::Unsafe, Some(came)) => came.after(self.policy.open_max),
             (Replay::Unsafe, None) | (Replay::Idempotent | Replay::Keyed | Replay::Declared, _) => {
                 Instant::START
             }
@@ -772,7 +764,7 @@ impl Breaker {
     /// When a half-open breaker closes without a verdict; never while nothing answered.
     fn overdue_at(&self) -> Instant {
         match self.state {
-            State::HalfOpen { answers: 1.., .. } => self.since.after(self.policy.open_for),
+            State::HalfOpen { answers: 1.., .. } => self.since.after(self.rest.length()),
             State::HalfOpen { answers: 0, .. } | State::Closed | State::Open { .. } => Instant::NEVER,
         }
     }

@@ -69,10 +69,10 @@ pub const DEFAULT_BREAKER_WINDOW: Duration = Duration::from_secs(30);
 pub const DEFAULT_BREAKER_MIN_CALLS: u32 = 20;
 /// What those attempts must span: 1 s (rule H1).
 pub const BREAKER_RATE_SPAN: Duration = Duration::from_secs(1);
-/// How long a tripped breaker stays open: 5 s, ± 10 % (rule H3).
-pub const DEFAULT_BREAKER_OPEN_FOR: Duration = Duration::from_secs(5);
-/// The longest that doubling may make it: 60 s (rule H3).
-pub const DEFAULT_BREAKER_OPEN_MAX: Duration = Duration::from_secs(60);
+/// How long a tripped breaker stays open at first: 500 ms, ± 10 %, as long as failures in a row must last (rule H3).
+pub const DEFAULT_BREAKER_OPEN_FOR: Duration = Duration::from_millis(500);
+/// The longest that doubling may make it: 5 s (rule H3).
+pub const DEFAULT_BREAKER_OPEN_MAX: Duration = Duration::from_secs(5);
 /// Probes in flight while half-open (rule H4).
 pub const DEFAULT_BREAKER_PROBES: u32 = 3;
 /// Probes that must succeed to close (rule H4).
@@ -461,7 +461,7 @@ impl BreakerPolicy {
         slow_call: Option<SlowCall>,
         /// How long it stays open at first.
         open_for: Duration,
-        /// How long at the most.
+        /// How long at the most: where that is not written, [`DEFAULT_BREAKER_OPEN_MAX`], or `open_for` where that is longer.
         open_max: Duration,
         /// Probes in flight while half-open.
         probes: u32,
@@ -473,6 +473,22 @@ impl BreakerPolicy {
         on_open: OnOpen,
         /// Whether the automaton rules, or a latch outside it.
         mode: Mode,
+    }
+
+    /// How long it stays open where it was open for `length` and that was not enough: half as long again, up to
+    /// `open_max` (rule H3).
+    pub const fn open_longer(&self, length: Duration) -> Duration {
+        let longer = length.times(3).over(2);
+        if longer.as_nanos() < self.open_max.as_nanos() {
+            longer
+        } else {
+            self.open_max
+        }
+    }
+
+    /// Whether so many failures are the share that trips it.
+    pub(crate) fn is_share_reached(&self, failures: u64, counted: u64) -> bool {
+        failures.saturating_mul(1_000) >= counted.saturating_mul(self.failure_per_mille.into())
     }
 }
 

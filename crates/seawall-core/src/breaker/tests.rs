@@ -120,7 +120,7 @@ fn five_failures_in_one_moment_trip_only_once_they_span_half_a_second() {
     );
     assert!(!flapping);
     let open = until.since(bench.now);
-    assert!((ms(4_500)..=ms(5_500)).contains(&open), "{open}");
+    assert!((ms(450)..=ms(550)).contains(&open), "{open}");
     assert_eq!(bench.standing(), Standing::Refuses { retry_at: until });
 }
 
@@ -215,7 +215,7 @@ fn neutral_answers_neither_count_nor_dilute() {
 fn no_more_probes_than_the_policy_says() {
     // Trap V9, A1.
     // Could break if the slot were taken after the check, or freed by a transition while the probe is in flight.
-    let (mut bench, until) = Bench::tripped(&policy(|b| b));
+    let (mut bench, until) = Bench::tripped(&policy(|b| b.open_for(secs(5))));
     assert_eq!(bench.breaker.free_probes(), 0);
     assert_eq!(bench.go(until), Some(Transition::HalfOpened));
     assert_eq!(bench.breaker.free_probes(), 3);
@@ -248,7 +248,7 @@ fn no_more_probes_than_the_policy_says() {
 fn a_lost_probe_gives_its_slot_back_by_its_lease() {
     // Trap A2.
     // Could break as a hung probe did that locked a gate for six days.
-    let (mut bench, until) = Bench::tripped(&policy(|b| b.probes(1)));
+    let (mut bench, until) = Bench::tripped(&policy(|b| b.open_for(secs(5)).probes(1)));
     bench.go(until);
     let lost = bench.send_for(secs(4));
     let end = bench.now.after(secs(4));
@@ -332,7 +332,7 @@ fn as_many_probes_must_succeed_as_the_policy_says() {
 fn answers_without_a_verdict_close_it_with_care() {
     // Trap A3.
     // Could break if a server that throttles everybody kept a gate half-open for ever.
-    let (mut bench, until) = Bench::tripped(&policy(|b| b));
+    let (mut bench, until) = Bench::tripped(&policy(|b| b.open_for(secs(5))));
     bench.go(until);
     assert_eq!(bench.attempt(Evidence::Answered), None);
     assert_eq!(bench.breaker.next_change(), Some(until.after(secs(5))));
@@ -344,7 +344,7 @@ fn answers_without_a_verdict_close_it_with_care() {
 #[test]
 fn a_refusal_names_the_closing_that_comes_before_a_free_slot() {
     // Could break if callers were sent away for the length of a hung probe's lease.
-    let (mut bench, until) = Bench::tripped(&policy(|b| b));
+    let (mut bench, until) = Bench::tripped(&policy(|b| b.open_for(secs(5))));
     bench.go(until);
     bench.attempt(Evidence::Answered);
     let _hung = [bench.send(), bench.send(), bench.send()];
@@ -371,33 +371,47 @@ fn silence_is_no_answer() {
     );
 }
 
+/// Whether it opened for this long, but for the tenth that is drawn.
+#[track_caller]
+fn around(bench: &Bench, until: Instant, nominal_ms: u64) {
+    let (open, tenth) = (until.since(bench.now), ms(nominal_ms).over(10));
+    let range = ms(nominal_ms).minus(tenth)..=ms(nominal_ms).plus(tenth).min(secs(5));
+    assert!(range.contains(&open), "{open} around {nominal_ms} ms");
+}
+
 #[test]
-fn the_open_time_doubles_only_for_one_that_flaps() {
-    // Trap A6.
-    // Could break if a failed probe doubled it, or if one lucky probe forgot that it flaps.
+fn the_open_time_grows_with_each_probe_that_fails() {
+    // Could break if it were as long at first as it must be at last: an outage of a second then costs many.
     let (mut bench, mut until) = Bench::tripped(&policy(|b| b));
-    let around = |bench: &Bench, until: Instant, nominal: u64| {
-        let open = until.since(bench.now);
-        let most = secs(nominal).plus(ms(nominal * 100)).min(secs(60));
-        assert!(
-            (ms(nominal * 900)..=most).contains(&open),
-            "{open} around {nominal}s"
-        );
-    };
-    for nominal in [5, 5, 5] {
+    around(&bench, until, 500);
+    for nominal in [750, 1_125, 1_687, 2_531, 3_796, 5_000, 5_000] {
         bench.go(until);
+        let opened = bench.attempt(Evidence::Failure);
         let Some(Transition::Opened {
             until: next,
             flapping: false,
             ..
-        }) = bench.attempt(Evidence::Failure)
+        }) = opened
         else {
-            panic!("a failed probe opens it");
+            panic!("{opened:?}");
         };
         until = next;
         around(&bench, until, nominal);
     }
-    for nominal in [10, 20, 40, 60, 60] {
+    // The next outage is another one.
+    bench.go(until);
+    bench.attempt(Evidence::Success);
+    bench.pass(secs(30));
+    until = bench.trip();
+    around(&bench, until, 500);
+}
+
+#[test]
+fn the_open_time_grows_for_one_that_flaps() {
+    // Trap A6.
+    // Could break if one lucky probe forgot that it flaps.
+    let (mut bench, mut until) = Bench::tripped(&policy(|b| b));
+    for nominal in [750, 1_125, 1_687, 2_531, 3_796, 5_000, 5_000] {
         bench.go(until);
         assert_eq!(bench.attempt(Evidence::Success), Some(Transition::Closed));
         bench.pass(secs(29));
@@ -411,13 +425,37 @@ fn the_open_time_doubles_only_for_one_that_flaps() {
     bench.pass(secs(30));
     assert!(!bench.breaker.view().flapping);
     until = bench.trip();
-    around(&bench, until, 5);
+    around(&bench, until, 500);
     // The fifth of its failures comes 625 ms on: one whole window after the closing, to the nanosecond.
     bench.go(until);
     bench.attempt(Evidence::Success);
     bench.pass(secs(30).minus(ms(625)));
     until = bench.trip();
-    around(&bench, until, 5);
+    around(&bench, until, 500);
+}
+
+#[test]
+fn one_that_was_well_in_between_does_not_flap() {
+    // Could break if a second of outage in every ten were met with ever longer refusals, until most calls that the
+    // upstream would have answered are refused.
+    let (mut bench, mut until) = Bench::tripped(&policy(|b| b));
+    for (well, nominal, flaps) in [
+        (6, 500, false),
+        (100, 500, false),
+        (4, 750, true),
+        (6, 500, false),
+    ] {
+        bench.go(until);
+        assert_eq!(bench.attempt(Evidence::Success), Some(Transition::Closed));
+        for _ in 0..well {
+            bench.pass(ms(10));
+            bench.attempt(Evidence::Success);
+        }
+        // Five failures in a row: half of what it met since it closed, or less.
+        until = bench.trip();
+        around(&bench, until, nominal);
+        assert_eq!(bench.breaker.view().flapping, flaps, "{well} answers in between");
+    }
 }
 
 #[test]
@@ -510,13 +548,13 @@ fn a_reload_keeps_an_open_breakers_time_and_a_closed_ones_counts() {
     assert_eq!(bench.breaker.free_probes(), 1);
     bench
         .breaker
-        .configure(bench.now, &policy(|b| b.open_for(secs(1)).open_max(secs(2))));
+        .configure(bench.now, &policy(|b| b.open_for(ms(500)).open_max(ms(600))));
     let Some(Transition::Opened { until, .. }) = bench.attempt(Evidence::Failure) else {
         panic!("a failed probe opens it");
     };
     let open = until.since(bench.now);
     assert!(
-        (ms(1_800)..=secs(2)).contains(&open),
+        (ms(540)..=ms(600)).contains(&open),
         "{open} is the longest that it may be now"
     );
 

@@ -96,14 +96,15 @@ pub enum Transition {
         until: Instant,
         /// What decided.
         trip: Trip,
-        /// Whether it tripped before it was closed for one whole window; such an upstream is rested for longer.
+        /// Whether it tripped before it was closed for one whole window, and was as bad as what trips it; such an
+        /// upstream is rested for longer.
         flapping: bool,
     },
     /// Probes may go.
     HalfOpened,
     /// Sends go on.
     Closed,
-    /// Sends go on with care: `open_for` passed with answers and no verdict. What is in flight is to be bounded by
+    /// Sends go on with care: as long as it was open passed with answers and no verdict. What is in flight is to be bounded by
     /// `probes`, and by one more per answer.
     ClosedCautiously,
 }
@@ -180,7 +181,8 @@ pub struct View {
     pub slow: u64,
     /// The share of calls that is let in while it ramps, in thousandths.
     pub ramp_per_mille: Option<u32>,
-    /// Whether it tripped again before it was closed for one whole window, and has not been since.
+    /// Whether it tripped again before it was closed for one whole window, was as bad as what trips it, and has not been
+    /// closed so long since.
     pub flapping: bool,
 }
 

@@ -372,6 +372,17 @@ impl BreakerEdit {
         self
     }
 
+    /// How long it stays open at first, and half as long again each time that this was not enough, up to `open_max`. Where
+    /// that is what it is by default, it is moved out of the way of a longer time: give it afterwards.
+    pub fn open_for(mut self, length: Duration) -> Self {
+        let breaker = &mut self.0;
+        if breaker.open_max == DEFAULT_BREAKER_OPEN_MAX.max(breaker.open_for) {
+            breaker.open_max = DEFAULT_BREAKER_OPEN_MAX.max(length);
+        }
+        breaker.open_for = length;
+        self
+    }
+
     breaker_setters! {
         /// Failures in a row that trip it.
         consecutive: u32,
@@ -383,9 +394,7 @@ impl BreakerEdit {
         min_calls: u32,
         /// Which attempts are slow, and how many of them trip it; `None` is none.
         slow_call: Option<SlowCall>,
-        /// How long it stays open at first.
-        open_for: Duration,
-        /// How long at the most.
+        /// How long it stays open at the most: 5 s by default, or `open_for` where that is longer.
         open_max: Duration,
         /// Probes in flight while half-open.
         probes: u32,

@@ -474,17 +474,17 @@ fn breakers_that_make_it_worse_are_told() {
         &breaker("{ consecutive = 2 }"),
         &none(),
         expect![[r#"
-        1:38 breaker-run-short: where 10 % of attempts fail at random, 2 failures in a row come once in 110 attempts, and a run that lasts 500ms refuses every call for 5s; 5 in a row come once in 111110
-            consecutive=2 attempts_until_run=110 attempts_until_usual_run=111110
-    "#]],
+            1:38 breaker-run-short: where 10 % of attempts fail at random, 2 failures in a row come once in 110 attempts, and a run that lasts 500ms refuses every call for 500ms; 5 in a row come once in 111110
+                consecutive=2 attempts_until_run=110 attempts_until_usual_run=111110
+        "#]],
     );
     warns(
         &breaker("{ consecutive = 1 }"),
         &none(),
         expect![[r#"
-        1:38 breaker-run-short: where 10 % of attempts fail at random, a failure comes once in 10 attempts, and a run that lasts 500ms refuses every call for 5s; 5 in a row come once in 111110
-            consecutive=1 attempts_until_run=10 attempts_until_usual_run=111110
-    "#]],
+            1:38 breaker-run-short: where 10 % of attempts fail at random, a failure comes once in 10 attempts, and a run that lasts 500ms refuses every call for 500ms; 5 in a row come once in 111110
+                consecutive=1 attempts_until_run=10 attempts_until_usual_run=111110
+        "#]],
     );
     warns(
         &breaker("{ min_calls = 2 }"),

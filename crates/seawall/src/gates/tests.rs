@@ -8,7 +8,7 @@ fn gates(max: usize) -> (Gates, CrankedClock) {
     let clock = CrankedClock::new();
     let policy = Policy::builder()
         .retries(0)
-        .edit_breaker(|breaker| breaker.consecutive(2))
+        .edit_breaker(|breaker| breaker.consecutive(2).open_for(Duration::from_secs(60)))
         .build()
         .unwrap();
     let gates = Gates::builder(&policy)

@@ -40,7 +40,9 @@ async fn each_end_at_one_upstream_is_a_beginning_at_the_next() {
 #[tokio::test]
 async fn what_one_call_met_sends_the_next_one_elsewhere_at_once() {
     // Could break if cool-down, latch or breaker of the first upstream were asked only once something was sent there.
-    let one_by_one = plain().edit_breaker(|breaker| breaker.consecutive(2)).retries(0);
+    let one_by_one = plain()
+        .edit_breaker(|breaker| breaker.consecutive(2).open_for(s(60)))
+        .retries(0);
     let asked = Step::answer(429, &[("retry-after", "100")], "");
     for (policy, step) in [
         (plain(), asked),

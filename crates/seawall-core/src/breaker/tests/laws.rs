@@ -139,7 +139,7 @@ impl Model {
 
     fn overdue(&self) -> bool {
         let alive = self.proven(&[Evidence::Success, Evidence::Answered]) > 0;
-        alive && self.now >= self.since.after(self.policy.open_for)
+        alive && self.now >= self.since.after(self.length)
     }
 
     fn advance(&mut self, now: Instant) -> Option<Transition> {
@@ -161,7 +161,7 @@ impl Model {
         let rested = self
             .others
             .iter()
-            .all(|at| at.after(self.policy.open_for) <= self.now);
+            .all(|at| at.after(self.policy.open_max) <= self.now);
         match self.is {
             Is::Closed => "admits",
             Is::Open(_) => "refuses",
@@ -198,20 +198,34 @@ impl Model {
         run.len() >= self.policy.consecutive as usize && last.at.since(first.at) >= ms(500)
     }
 
-    fn share_trips(&self) -> bool {
+    /// A rest that was not enough is followed by one that is half as long again.
+    fn longer(&self) -> Duration {
+        self.length.times(3).over(2).min(self.policy.open_max)
+    }
+
+    /// Whether as large a share of what it met since it closed failed as trips a breaker.
+    fn is_as_bad(&self) -> bool {
+        let recent = self.recent();
+        let failures = recent.iter().filter(|fact| fact.evidence == Evidence::Failure);
+        failures.count() * 1_000 >= recent.len() * self.policy.failure_per_mille as usize
+    }
+
+    /// What counted within the window.
+    fn recent(&self) -> Vec<&Fact> {
         let window = u128::from(self.policy.window.as_nanos());
         let number = |at: Instant| u128::from(at.as_nanos()) * 10 / window;
         let mut recent = self.counted();
         recent.retain(|fact| number(fact.at) + 9 >= number(self.now));
-        let failures = recent
-            .iter()
-            .filter(|fact| fact.evidence == Evidence::Failure)
-            .count();
+        recent
+    }
+
+    fn share_trips(&self) -> bool {
+        let recent = self.recent();
         let (Some(first), Some(last)) = (recent.first(), recent.last()) else {
             return false;
         };
         recent.len() >= self.policy.min_calls as usize
-            && failures * 1_000 >= recent.len() * self.policy.failure_per_mille as usize
+            && self.is_as_bad()
             && last.at.since(first.at) >= secs(1).min(self.policy.window.over(2))
     }
 
@@ -236,11 +250,12 @@ impl Model {
         });
         match self.is {
             Is::Closed if self.run_trips() || self.share_trips() => {
-                let early = self
-                    .closed_at
-                    .is_some_and(|at| self.now < at.after(self.policy.window));
+                let early = self.is_as_bad()
+                    && self
+                        .closed_at
+                        .is_some_and(|at| self.now < at.after(self.policy.window));
                 self.length = if early {
-                    self.length.times(2).min(self.policy.open_max)
+                    self.longer()
                 } else {
                     self.policy.open_for
                 };
@@ -248,7 +263,10 @@ impl Model {
                     flapping: Some(early),
                 }
             }
-            Is::HalfOpen if probe && evidence == Evidence::Failure => Expected::Open { flapping: None },
+            Is::HalfOpen if probe && evidence == Evidence::Failure => {
+                self.length = self.longer();
+                Expected::Open { flapping: None }
+            }
             Is::HalfOpen if self.proven(&[Evidence::Success]) >= self.policy.probe_successes as usize => {
                 self.enter(Is::Closed);
                 Expected::Exactly(Some(Transition::Closed))

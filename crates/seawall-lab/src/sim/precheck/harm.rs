@@ -82,14 +82,21 @@ pub(super) fn of(reckoned: &Reckoned<'_>, findings: &mut Vec<Finding>) {
 
 /// How long it stays open, its failed probes included, where it was closed for so long.
 fn open_s(breaker: &BreakerPolicy, failing: f64, closed_s: f64) -> f64 {
-    // One that trips again before it was closed for one window opens for twice as long, up to the longest.
-    let flaps = closed_s < seconds(breaker.window());
-    let length = if flaps {
+    // One that trips again within one window, on as much as trips it, comes to its longest time.
+    let flaps =
+        closed_s < seconds(breaker.window()) && failing * 1e3 >= f64::from(breaker.failure_per_mille());
+    let mut length = if flaps {
         breaker.open_max()
     } else {
         breaker.open_for()
     };
-    seconds(length) / (1.0 - failing).max(1e-3)
+    let (mut open_s, mut so_far) = (0.0, 1.0);
+    while length < breaker.open_max() {
+        open_s += so_far * seconds(length);
+        so_far *= failing;
+        length = breaker.open_longer(length);
+    }
+    open_s + so_far * seconds(length) / (1.0 - failing).max(1e-3)
 }
 
 /// What fails while the rest is well.

@@ -87,7 +87,7 @@ const FLOORS: [u64; 3] = [0, 100, 1_000];
 const FAILURE_RATES: [u32; 5] = [100, 300, 500, 700, 900];
 const CONSECUTIVES: [u32; 4] = [5, 10, 20, 50];
 const WINDOWS: [Duration; 3] = millis([10_000, 30_000, 60_000]);
-const OPEN_FORS: [Duration; 4] = millis([1_000, 2_000, 5_000, 15_000]);
+const OPEN_FORS: [Duration; 4] = millis([500, 1_000, 5_000, 15_000]);
 /// The percentile, and the largest share of calls, both in thousandths.
 const HEDGES: [(u32, u32); 3] = [(990, 20), (950, 50), (900, 100)];
 /// Limits of an attempt to its first byte that a scenario may have; those are tried that its answers fit into.

@@ -118,10 +118,10 @@ fn an_open_load_through_an_outage_counts_what_it_did() {
         policy,
         Fleet::PerProcess { clients: 10 },
         expect![[r#"
-            (8433, 6044, 282, 6691, 299, 0)
-            [190734951, 231880682, 1339753958] [131823418118, 8085024344]
-            201 bins 8530511f704ad6eb, 249 open
-            {"backing-off": 440, "breaker-open": 2182, "budget-empty": 207, "succeeded": 6044}
+            (8433, 6347, 320, 7104, 339, 0)
+            [203212398, 224488759, 1409693593] [139617413927, 9985917961]
+            201 bins 9aa3826b898c167b, 204 open
+            {"backing-off": 494, "breaker-open": 1823, "budget-empty": 263, "succeeded": 6347}
             20.034988485s"#]],
     );
 }
@@ -142,11 +142,11 @@ fn a_closed_load_behind_a_server_that_hangs_counts_what_it_did() {
         policy,
         Fleet::PerClient,
         expect![[r#"
-            (9833, 6422, 203, 7415, 633, 0)
-            [87131455, 20438898, 2973152709] [163086161673, 19892051239]
-            201 bins cd3ce216bd9e3b1a, 10274 open
-            {"backing-off": 793, "breaker-open": 3211, "deadline-passed": 176, "deadline-too-near": 24, "succeeded": 6422}
-            20.037754641s"#]],
+            (9380, 8654, 207, 9730, 639, 0)
+            [105252842, 23480779, 2948964450] [210245850742, 21253201872]
+            201 bins 85118ecf86123e53, 3050 open
+            {"backing-off": 876, "breaker-open": 526, "deadline-passed": 176, "deadline-too-near": 24, "succeeded": 8654}
+            20.070354626s"#]],
     );
 }
 

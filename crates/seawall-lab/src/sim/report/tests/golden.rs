@@ -39,16 +39,16 @@ fn a_small_study_looks_like_this() {
     expect![[r#"
                      load, to 30/s    answers, to 10/s  load   success
                           ▾▾▾              ▾▾▾
-        no retry     ▃▃▃▃▃▃▂          ▇████            ×0.42  32.2 %
-        two at once  ▃▃▃▃▃█▃          ▇████            ×0.59  32.2 %
+        no retry     ▃▃▃▃▃▃▂▂▃▃▃▃▃▃▃  ▇████  ▅███████  ×0.92  82.2 %
+        two at once  ▃▃▃▃▃█▃▂▃▃▃▃▃▃▃  ▇████  ▅███████  ×1.09  82.2 %
         ▾ a server fails at once
     "#]]
     .assert_eq(&blocks);
     expect![[r#"
                      load, to 30/s    answers, to 10/s  load   success
                           vvv              vvv
-        no retry     ------:          #@@@@            x0.42  32.2 %
-        two at once  -----@-          #@@@@            x0.59  32.2 %
+        no retry     ------::-------  #@@@@  +@@@@@@@  x0.92  82.2 %
+        two at once  -----@-:-------  #@@@@  +@@@@@@@  x1.09  82.2 %
         v a server fails at once
     "#]]
     .assert_eq(&ascii);
