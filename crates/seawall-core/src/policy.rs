@@ -8,10 +8,12 @@
 
 mod build;
 mod error;
+mod settings;
 
 use crate::time::Duration;
 pub use build::{BreakerEdit, BudgetEdit, PolicyBuilder};
 pub use error::PolicyError;
+pub use settings::{Setting, SettingValue};
 
 /// First delay before jitter: 500 ms, as the OpenAI and Anthropic SDKs (rule B4).
 pub const DEFAULT_BACKOFF_BASE: Duration = Duration::from_millis(500);
