@@ -1,264 +1,189 @@
 //! A policy as the `[policy]` table of a file.
 //!
 //! What can go wrong: the table that is printed is not the policy that was run. So it holds every setting that differs
-//! from the default, and a test reads it back.
+//! from its preset, what no such table can say stands in it as a comment, and a test reads it back.
 
-use seawall_core::policy::{
-    BreakerPolicy, BudgetPolicy, Concurrency, HedgeAfter, Jitter, LongHint, Mode, OnEmpty, OnOpen, Policy,
-    Preset,
-};
+use seawall_core::policy::{Policy, PolicyBuilder, Preset, Setting, SettingValue};
 use seawall_core::time::Duration;
 use std::fmt::Write as _;
 
-/// The lines of a `[policy]` table that is this policy; each ends. A policy without waits between its attempts, which no
-/// file can say, is written with the shortest.
+/// Presets that a table may stand on: each says something that no key does. `off` does, too, but who reads it takes all
+/// for off.
+const GROUNDS: [Preset; 3] = [Preset::Default, Preset::Batch, Preset::Writes];
+/// Settings that no `[policy]` table has a key for, and who says them.
+const KEYLESS: [(&str, &str); 5] = [
+    ("fallbacks", A_ROUTE),
+    ("tries", A_ROUTE),
+    ("patience", A_ROUTE),
+    ("throttled_counts", "the file of a simulation"),
+    ("declared_counts", "a preset"),
+];
+const A_ROUTE: &str = "a [[route]], or the file of a simulation,";
+/// What a wait of no time, which no file can say, is written as.
+const SHORTEST: Duration = Duration::from_millis(1);
+
+/// The lines of a `[policy]` table that is this policy; each ends. What no such table can say (when a call moves on, a
+/// policy without waits) is told by comments at its end.
 pub fn policy_table(policy: &Policy) -> String {
-    let usual = Policy::preset(Preset::Default);
-    let mut tables: Vec<(&str, Vec<(&str, String)>)> = vec![("policy", top(policy, &usual))];
-    tables.push(("policy.backoff", backoff(policy, &usual)));
-    tables.push(("policy.hints", hints(policy, &usual)));
-    tables.push(("policy.timeouts", timeouts(policy, &usual)));
-    if let (Some(mine), Some(usual)) = (policy.gate.budget(), usual.gate.budget()) {
-        tables.push(("policy.budget", budget(&mine, &usual)));
-    }
-    if let (Some(mine), Some(usual)) = (policy.gate.breaker(), usual.gate.breaker()) {
-        tables.push(("policy.breaker", breaker(&mine, &usual)));
-    }
-    tables.push(("policy.limits", limits(policy, &usual)));
-    tables.push(("policy.hedge", hedge(policy)));
-    let mut text = String::new();
-    for (name, lines) in tables {
-        if lines.is_empty() && name != "policy" {
-            continue;
+    let grounds = GROUNDS.map(|ground| Written::over(ground, policy));
+    let nearest = grounds.iter().min_by_key(|written| written.unsaid.len());
+    nearest.expect("there are grounds").text()
+}
+
+/// A table, and what it cannot say.
+#[derive(Default)]
+struct Written {
+    tables: Vec<Table>,
+    unsaid: Vec<String>,
+}
+
+struct Table {
+    name: String,
+    lines: Vec<Line>,
+}
+
+struct Line {
+    key: &'static str,
+    value: Value,
+}
+
+enum Value {
+    Plain(String),
+    Inline(Vec<(&'static str, String)>),
+}
+
+impl Written {
+    /// What differs from a preset.
+    fn over(ground: Preset, policy: &Policy) -> Self {
+        let mut written = Self::default();
+        if ground != Preset::Default {
+            written.put("preset", format!("\"{}\"", ground.name()));
         }
-        if !text.is_empty() {
-            text.push('\n');
+        let waits = waiting(policy);
+        if waits != *policy {
+            written.unsaid.push(
+                "no wait between attempts; the file of a simulation can: naive = \"immediate\"".to_owned(),
+            );
         }
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "[{name}]");
-        for (key, value) in lines {
-            let _ = writeln!(text, "{key} = {value}");
+        let (mine, usual) = (waits.settings(), Policy::preset(ground).settings());
+        for Setting { key, value } in &mine {
+            let usual = match *key {
+                // Said in any case: it is what is looked for first.
+                "retries" => None,
+                // A file that says a base and no lower end means a tenth of it.
+                "backoff.min" => Some(SettingValue::Length(waits.call.backoff().base().over(10))),
+                key => of(&usual, key),
+            };
+            let keyless = KEYLESS.iter().find(|(keyless, _)| keyless == key);
+            match keyless {
+                _ if usual == Some(*value) => {}
+                None => written.put(key, text(*value)),
+                Some((_, who)) => {
+                    let value = text(*value);
+                    written.unsaid.push(format!("{key} = {value}; {who} can"));
+                }
+            }
         }
-    }
-    text
-}
-
-/// The lines of settings that are not as usual.
-fn differing<const N: usize>(all: [(&'static str, String, String); N]) -> Vec<(&'static str, String)> {
-    all.into_iter()
-        .filter(|(_, mine, usual)| mine != usual)
-        .map(|(key, mine, _)| (key, mine))
-        .collect()
-}
-
-fn top(policy: &Policy, usual: &Policy) -> Vec<(&'static str, String)> {
-    let (mine, other) = (&policy.call, &usual.call);
-    // Said in any case: it is what is looked for first.
-    let mut lines = vec![("retries", mine.retries().to_string())];
-    lines.extend(differing([
-        (
-            "throttled_counts",
-            mine.throttled_counts().to_string(),
-            other.throttled_counts().to_string(),
-        ),
-        ("deadline", time(mine.deadline()), time(other.deadline())),
-    ]));
-    if policy.gate.budget().is_none() {
-        lines.push(("budget", "\"off\"".to_owned()));
-    }
-    if policy.gate.breaker().is_none() {
-        lines.push(("breaker", "\"off\"".to_owned()));
-    }
-    lines
-}
-
-fn backoff(policy: &Policy, usual: &Policy) -> Vec<(&'static str, String)> {
-    let (mine, other) = (policy.call.backoff(), usual.call.backoff());
-    let jitter = |jitter: Jitter| match jitter {
-        Jitter::Full => "\"full\"".to_owned(),
-        Jitter::Equal => "\"equal\"".to_owned(),
-        Jitter::Decorrelated => "\"decorrelated\"".to_owned(),
-        Jitter::DecorrelatedAws => "\"decorrelated-aws\"".to_owned(),
-        Jitter::Proportional { per_mille } => format!("{{ proportional = {} }}", share(per_mille)),
-        Jitter::None => "\"none\"".to_owned(),
-    };
-    let at_least = |length: Duration| length.max(Duration::from_millis(1));
-    let base = at_least(mine.base());
-    let mut lines = differing([
-        ("base", time(base), time(other.base())),
-        (
-            "factor",
-            decimal(u64::from(mine.factor_tenths()), 1),
-            decimal(u64::from(other.factor_tenths()), 1),
-        ),
-        ("cap", time(at_least(mine.cap())), time(other.cap())),
-        ("jitter", jitter(mine.jitter()), jitter(other.jitter())),
-    ]);
-    // A file that says a base and no lower end means a tenth of it.
-    if mine.min() != base.over(10) {
-        lines.push(("min", time(mine.min())));
-    }
-    lines
-}
-
-fn hints(policy: &Policy, usual: &Policy) -> Vec<(&'static str, String)> {
-    let (mine, other) = (policy.call.hints(), usual.call.hints());
-    let long = |long: LongHint| match long {
-        LongHint::Stop => "\"stop\"".to_owned(),
-        LongHint::Clamp => "\"clamp\"".to_owned(),
-    };
-    differing([
-        ("max", time(mine.max()), time(other.max())),
-        ("long", long(mine.long()), long(other.long())),
-        (
-            "cooldown_max",
-            time(mine.cooldown_max()),
-            time(other.cooldown_max()),
-        ),
-    ])
-}
-
-fn timeouts(policy: &Policy, usual: &Policy) -> Vec<(&'static str, String)> {
-    let mine = policy.call.timeouts();
-    let written = [
-        ("connect", mine.connect()),
-        ("first_byte", mine.first_byte()),
-        ("idle", mine.idle()),
-        ("total", mine.total()),
-    ];
-    let mut lines: Vec<(&'static str, String)> = written
-        .into_iter()
-        .filter_map(|(key, length)| Some((key, time(length?))))
-        .collect();
-    let usual = usual.call.timeouts().min_attempt();
-    lines.extend(differing([(
-        "min_attempt",
-        time(mine.min_attempt()),
-        time(usual),
-    )]));
-    lines
-}
-
-fn budget(mine: &BudgetPolicy, usual: &BudgetPolicy) -> Vec<(&'static str, String)> {
-    let on_empty = |what: OnEmpty| match what {
-        OnEmpty::Stop => "\"stop\"".to_owned(),
-        OnEmpty::Wait => "\"wait\"".to_owned(),
-    };
-    differing([
-        (
-            "ratio",
-            share(mine.ratio_per_mille()),
-            share(usual.ratio_per_mille()),
-        ),
-        (
-            "floor",
-            decimal(mine.floor_milli(), 3),
-            decimal(usual.floor_milli(), 3),
-        ),
-        ("window", time(mine.window()), time(usual.window())),
-        ("on_empty", on_empty(mine.on_empty()), on_empty(usual.on_empty())),
-    ])
-}
-
-fn breaker(mine: &BreakerPolicy, usual: &BreakerPolicy) -> Vec<(&'static str, String)> {
-    let mut lines = differing([
-        (
-            "consecutive",
-            mine.consecutive().to_string(),
-            usual.consecutive().to_string(),
-        ),
-        (
-            "failure_rate",
-            share(mine.failure_per_mille()),
-            share(usual.failure_per_mille()),
-        ),
-        ("window", time(mine.window()), time(usual.window())),
-        (
-            "min_calls",
-            mine.min_calls().to_string(),
-            usual.min_calls().to_string(),
-        ),
-        ("open_for", time(mine.open_for()), time(usual.open_for())),
-        ("open_max", time(mine.open_max()), time(usual.open_max())),
-        ("probes", mine.probes().to_string(), usual.probes().to_string()),
-        (
-            "probe_successes",
-            mine.probe_successes().to_string(),
-            usual.probe_successes().to_string(),
-        ),
-        ("on_open", on_open(mine.on_open()), on_open(usual.on_open())),
-        ("mode", mode(mine.mode()), mode(usual.mode())),
-    ]);
-    if let Some(slow) = mine.slow_call() {
-        let written = format!(
-            "{{ over = {}, rate = {} }}",
-            time(slow.over),
-            share(slow.per_mille)
-        );
-        lines.push(("slow_call", written));
-    }
-    if let Some(ramp) = mine.ramp() {
-        lines.push(("ramp", time(ramp)));
-    }
-    lines
-}
-
-fn on_open(what: OnOpen) -> String {
-    match what {
-        OnOpen::Fail => "\"fail\"".to_owned(),
-        OnOpen::Wait => "\"wait\"".to_owned(),
-    }
-}
-
-fn mode(mode: Mode) -> String {
-    match mode {
-        Mode::Auto => "\"auto\"".to_owned(),
-        Mode::Open => "\"open\"".to_owned(),
-        Mode::Closed => "\"closed\"".to_owned(),
-        Mode::Observe => "\"observe\"".to_owned(),
-    }
-}
-
-fn limits(policy: &Policy, usual: &Policy) -> Vec<(&'static str, String)> {
-    let (mine, other) = (policy.gate.limits(), usual.gate.limits());
-    let mut lines = Vec::new();
-    match mine.concurrency() {
-        Concurrency::Unbounded => {}
-        Concurrency::AtMost(most) => lines.push(("concurrency", most.to_string())),
-        Concurrency::Auto => lines.push(("concurrency", "\"auto\"".to_owned())),
-        Concurrency::Gradient => lines.push(("concurrency", "{ auto = \"first-byte\" }".to_owned())),
-    }
-    lines.extend(differing([(
-        "queue",
-        mine.queue().to_string(),
-        other.queue().to_string(),
-    )]));
-    let rates = mine.rates();
-    let written = [
-        ("requests_per_minute", rates.requests_per_minute()),
-        ("tokens_per_minute", rates.tokens_per_minute()),
-        ("tokens_in_per_minute", rates.tokens_in_per_minute()),
-        ("tokens_out_per_minute", rates.tokens_out_per_minute()),
-    ];
-    lines.extend(
+        let replaced = |key: &str| {
+            mine.iter()
+                .any(|mine| is_within(key, mine.key) || is_within(mine.key, key))
+        };
+        let lost = usual.iter().filter(|usual| !replaced(usual.key));
+        let lost = lost.map(|usual| format!("{} of nothing", usual.key));
+        written.unsaid.extend(lost);
         written
-            .into_iter()
-            .filter_map(|(key, rate)| Some((key, rate?.to_string()))),
-    );
-    lines
+    }
+
+    /// Adds a line to the table that it is of.
+    fn put(&mut self, path: &'static str, value: String) {
+        let (table, key) = path.split_once('.').unwrap_or(("", path));
+        let name = match table {
+            "" => "policy".to_owned(),
+            table => format!("policy.{table}"),
+        };
+        if self.tables.last().is_none_or(|last| last.name != name) {
+            let lines = Vec::new();
+            self.tables.push(Table { name, lines });
+        }
+        let lines = &mut self.tables.last_mut().expect("it was added").lines;
+        let Some((key, inner)) = key.split_once('.') else {
+            return lines.push(Line {
+                key,
+                value: Value::Plain(value),
+            });
+        };
+        if let Some(Line {
+            key: last,
+            value: Value::Inline(entries),
+        }) = lines.last_mut()
+            && *last == key
+        {
+            return entries.push((inner, value));
+        }
+        lines.push(Line {
+            key,
+            value: Value::Inline(vec![(inner, value)]),
+        });
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for Table { name, lines } in &self.tables {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "[{name}]");
+            for Line { key, value } in lines {
+                let _ = match value {
+                    Value::Plain(value) => writeln!(text, "{key} = {value}"),
+                    Value::Inline(entries) => {
+                        let entries: Vec<String> = entries
+                            .iter()
+                            .map(|(key, value)| format!("{key} = {value}"))
+                            .collect();
+                        writeln!(text, "{key} = {{ {} }}", entries.join(", "))
+                    }
+                };
+            }
+        }
+        for what in &self.unsaid {
+            let _ = writeln!(text, "# No [policy] table can say {what}.");
+        }
+        text
+    }
 }
 
-fn hedge(policy: &Policy) -> Vec<(&'static str, String)> {
-    let Some(hedge) = policy.call.hedge() else {
-        return Vec::new();
-    };
-    let after = match hedge.after() {
-        HedgeAfter::Fixed(length) => time(length),
-        HedgeAfter::Percentile { per_mille } => format!("\"p{}\"", decimal(u64::from(per_mille), 1)),
-    };
-    let mut lines = vec![("after", after)];
-    lines.extend(hedge.at_most_per_mille().map(|most| ("at_most", share(most))));
-    lines
+/// The policy as far as a file can say it: with the shortest waits where it has none.
+fn waiting(policy: &Policy) -> Policy {
+    let backoff = policy.call.backoff();
+    let builder = PolicyBuilder::from_policy(*policy)
+        .backoff_base(backoff.base().max(SHORTEST))
+        .backoff_cap(backoff.cap().max(SHORTEST));
+    builder.build().expect("all else of it was built before")
+}
+
+fn of(settings: &[Setting], key: &str) -> Option<SettingValue> {
+    let setting = settings.iter().find(|setting| setting.key == key);
+    setting.map(|setting| setting.value)
+}
+
+/// Whether a setting is another, or one of the table that the other is.
+fn is_within(key: &str, table: &str) -> bool {
+    let rest = key.strip_prefix(table);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+fn text(value: SettingValue) -> String {
+    match value {
+        SettingValue::Count(count) => count.to_string(),
+        SettingValue::Tenths(tenths) => decimal(tenths, 1),
+        SettingValue::Thousandths(thousandths) => decimal(thousandths, 3),
+        SettingValue::Length(length) => time(length),
+        SettingValue::Word(word) => format!("\"{word}\""),
+        SettingValue::Flag(flag) => flag.to_string(),
+        SettingValue::Percentile { per_mille } => format!("\"p{}\"", decimal(per_mille.into(), 1)),
+    }
 }
 
 /// Exactly: what people are shown may leave out what does not matter.
@@ -269,10 +194,6 @@ fn time(length: Duration) -> String {
         nanos if nanos % 1_000 == 0 => format!("\"{}us\"", nanos / 1_000),
         nanos => format!("\"{nanos}ns\""),
     }
-}
-
-fn share(per_mille: u32) -> String {
-    decimal(u64::from(per_mille), 3)
 }
 
 /// A whole number of parts as people write it: 125 thousandths are 0.125.
@@ -286,7 +207,3 @@ fn decimal(parts: u64, places: u32) -> String {
     let part = format!("{part:0width$}");
     format!("{whole}.{}", part.trim_end_matches('0'))
 }
-
-// What files say is read by the live crate, which the lab knows only with sockets.
-#[cfg(all(test, feature = "net"))]
-mod tests;

@@ -1,9 +1,11 @@
+mod policies;
+
 use super::*;
 use crate::sim::luck::Amount;
 use crate::sim::model::*;
 use crate::sim::preset;
 use expect_test::expect;
-use seawall_core::policy::{DEFAULT_FIRST_BYTE, Jitter, Policy, PolicyBuilder};
+use seawall_core::policy::{Concurrency, DEFAULT_FIRST_BYTE, Jitter, Policy, PolicyBuilder};
 use seawall_core::time::Instant;
 use serde_json::Value as Json;
 
