@@ -52,13 +52,17 @@ const HORIZON: Duration = secs(75);
 
 fn parts(scale: &Scale) -> Vec<Study> {
     let study = |(per_second, _, _)| Study {
-        name: format!("{per_second} calls a second"),
+        name: name(per_second),
         model: model(per_second),
         contenders: contenders(),
         seed: scale.seed,
         seeds: scale.seeds,
     };
     DOWN.into_iter().map(study).collect()
+}
+
+fn name(per_second: f64) -> String {
+    format!("{per_second} calls a second")
 }
 
 fn model(per_second: f64) -> Model {
@@ -124,7 +128,8 @@ fn down(tallies: &[Tally]) -> f64 {
 fn findings(studies: &[Study], tallies: &[Vec<Tally>]) -> Findings {
     let mut claims = analytic();
     let mut rows = Vec::new();
-    for (((per_second, at_once, backoff), study), tallies) in DOWN.into_iter().zip(studies).zip(tallies) {
+    let run = found(DOWN, |(per_second, _, _)| name(*per_second), studies, tallies);
+    for ((per_second, at_once, backoff), study, tallies) in run {
         let groups: Vec<(&Contender, &[Tally])> = by_contender(study, tallies).collect();
         let published = [
             Some(("at once", at_once)),

@@ -58,6 +58,16 @@ enum Part {
     Clients { clients: u32, published: f64 },
 }
 
+impl Part {
+    fn name(self) -> String {
+        match self {
+            Self::Rejected { chance } => format!("{:.0} % rejected", 100.0 * chance),
+            Self::Failed { chance, .. } => format!("{:.0} % failing", 100.0 * chance),
+            Self::Clients { clients, .. } => format!("{clients} clients"),
+        }
+    }
+}
+
 fn all() -> impl Iterator<Item = Part> {
     let rejected = REJECTED.map(|chance| Part::Rejected { chance });
     let failed = FAILED.map(|(chance, published)| Part::Failed { chance, published });
@@ -66,29 +76,20 @@ fn all() -> impl Iterator<Item = Part> {
 }
 
 fn parts(scale: &Scale) -> Vec<Study> {
-    let study = |part| {
-        let (name, model, contenders) = match part {
+    let study = |part: Part| {
+        let (model, contenders) = match part {
             Part::Rejected { chance } => (
-                format!("{:.0} % rejected", 100.0 * chance),
                 Model {
                     warmup: TURN,
                     ..failing(10, 1_000.0, chance, TURN.times(11))
                 },
                 google(),
             ),
-            Part::Failed { chance, .. } => (
-                format!("{:.0} % failing", 100.0 * chance),
-                failing(100, 1_000.0, chance, secs(100)),
-                brooker(),
-            ),
-            Part::Clients { clients, .. } => (
-                format!("{clients} clients"),
-                failing(clients, 100.0, 0.5, secs(200)),
-                brooker(),
-            ),
+            Part::Failed { chance, .. } => (failing(100, 1_000.0, chance, secs(100)), brooker()),
+            Part::Clients { clients, .. } => (failing(clients, 100.0, 0.5, secs(200)), brooker()),
         };
         Study {
-            name,
+            name: part.name(),
             model,
             contenders,
             seed: scale.seed,
@@ -140,7 +141,7 @@ fn brooker() -> Vec<Contender> {
 fn findings(studies: &[Study], tallies: &[Vec<Tally>]) -> Findings {
     let mut claims = Vec::new();
     let mut rows = Vec::new();
-    for ((part, study), tallies) in all().zip(studies).zip(tallies) {
+    for (part, study, tallies) in found(all(), |part| part.name(), studies, tallies) {
         let groups: Vec<(&Contender, &[Tally])> = by_contender(study, tallies).collect();
         let seen: Vec<(f64, f64)> = groups
             .iter()

@@ -19,12 +19,15 @@ pub(super) fn by_contender<'a>(
 /// Each part of a preset with its study and that study's tallies, found by the study's name; one that was not run is left
 /// out.
 pub(super) fn found<'a, P>(
-    parts: impl Iterator<Item = (String, P)>,
+    parts: impl IntoIterator<Item = P>,
+    name: impl Fn(&P) -> String,
     studies: &'a [Study],
     tallies: &'a [Vec<Tally>],
 ) -> Vec<(P, &'a Study, &'a [Tally])> {
     parts
-        .filter_map(|(name, part)| {
+        .into_iter()
+        .filter_map(|part| {
+            let name = name(&part);
             let at = studies.iter().position(|study| study.name == name)?;
             Some((part, &studies[at], tallies.get(at)?.as_slice()))
         })

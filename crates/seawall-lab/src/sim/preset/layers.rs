@@ -195,7 +195,7 @@ fn findings(studies: &[Study], tallies: &[Vec<Tally>]) -> Findings {
     let mut claims = Vec::new();
     let mut rows = Vec::new();
     let mut notes = Vec::new();
-    for ((part, study), tallies) in all().zip(studies).zip(tallies) {
+    for (part, study, tallies) in found(all(), |part| part.name(), studies, tallies) {
         let leaf_calls: Vec<f64> = by_contender(study, tallies)
             .map(|(_, tallies)| load_of(tallies))
             .collect();

@@ -74,6 +74,11 @@ impl Part {
         }
     }
 
+    fn name(self) -> String {
+        let (per_second, away_s) = (self.per_second, seconds(self.away));
+        format!("{per_second} calls a second, {away_s} s away")
+    }
+
     fn model(self) -> Model {
         let server = Server {
             capacity: Capacity::Workers(CAPACITY / 10),
@@ -105,11 +110,7 @@ fn contenders() -> Vec<Contender> {
 
 fn parts(scale: &Scale) -> Vec<Study> {
     let study = |part: Part| Study {
-        name: format!(
-            "{} calls a second, {} s away",
-            part.per_second,
-            seconds(part.away)
-        ),
+        name: part.name(),
         model: part.model(),
         contenders: contenders(),
         seed: scale.seed,
@@ -140,16 +141,14 @@ impl Outcome {
 }
 
 fn findings(studies: &[Study], tallies: &[Vec<Tally>]) -> Findings {
-    let outcomes: Vec<(Part, Vec<Outcome>)> = PARTS
+    let outcomes: Vec<(Part, Vec<Outcome>)> = found(PARTS, |part| part.name(), studies, tallies)
         .into_iter()
-        .zip(studies)
-        .zip(tallies)
-        .map(|((part, study), tallies)| {
+        .map(|(part, study, tallies)| {
             let outcomes = by_contender(study, tallies).map(|(_, tallies)| Outcome::of(part, tallies));
             (part, outcomes.collect())
         })
         .collect();
-    let mut claims = vec![threshold(&outcomes)];
+    let mut claims = Vec::from_iter(threshold(&outcomes));
     for (part, outcomes) in &outcomes {
         if let [retry, budget, none] = outcomes[..] {
             claims.extend(claims_of(*part, retry, budget, none));
@@ -173,8 +172,8 @@ fn findings(studies: &[Study], tallies: &[Vec<Tally>]) -> Findings {
     }
 }
 
-/// Between which loads one retry turns an outage into a collapse.
-fn threshold(outcomes: &[(Part, Vec<Outcome>)]) -> Claim {
+/// Between which loads one retry turns an outage into a collapse; `None` where not both sides of it were run.
+fn threshold(outcomes: &[(Part, Vec<Outcome>)]) -> Option<Claim> {
     let of = |collapses: bool| {
         let those = outcomes.iter().filter(move |(part, outcomes)| {
             let collapsed = outcomes.first().is_some_and(|retry| retry.collapsed > 0.5);
@@ -182,14 +181,14 @@ fn threshold(outcomes: &[(Part, Vec<Outcome>)]) -> Claim {
         });
         those.map(|(part, _)| f64::from(part.per_second))
     };
-    let highest_safe = of(false).fold(0.0, f64::max);
-    let lowest_lost = of(true).fold(f64::INFINITY, f64::min);
-    claim(
+    let highest_safe = of(false).max_by(f64::total_cmp)?;
+    let lowest_lost = of(true).min_by(f64::total_cmp)?;
+    Some(claim(
         "HotOS 2021: calls a second from which one retry does not recover, of 300",
         150.0,
         f64::midpoint(highest_safe, lowest_lost),
         Within::Amount(5.0),
-    )
+    ))
 }
 
 fn claims_of(part: Part, retry: Outcome, budget: Outcome, none: Outcome) -> Vec<Claim> {

@@ -251,7 +251,7 @@ fn recorded(service: &str) -> f64 {
 fn findings(studies: &[Study], tallies: &[Vec<Tally>]) -> Findings {
     let mut rows = Vec::new();
     let mut all = Vec::new();
-    for (study, tallies) in studies.iter().zip(tallies) {
+    for (_, study, tallies) in found(ALL, |asked| asked.name().to_owned(), studies, tallies) {
         let seen: Vec<Seen> = by_contender(study, tallies)
             .map(|(_, tallies)| Seen::of(tallies))
             .collect();

@@ -12,8 +12,9 @@
 use super::kit::*;
 use super::{Findings, Preset as Published, Scale};
 use crate::sim::model::{Contender, Fleet, Gaps, Load, Model, Outage, Server, Spread, Trouble};
-use crate::sim::precheck::{Code, precheck};
-use crate::sim::study::Study;
+use crate::sim::precheck::{Code, Precheck, precheck};
+use crate::sim::study::{Claim, Study};
+use crate::sim::summary::float;
 use crate::sim::tally::Tally;
 use seawall_core::policy::{Policy, Preset};
 use seawall_core::time::{Duration, Instant};
@@ -63,13 +64,17 @@ fn thresholds(shards: usize) -> impl Iterator<Item = (u32, f64)> {
 
 fn parts(scale: &Scale) -> Vec<Study> {
     let study = |(shards, spread)| Study {
-        name: format!("{shards} shards, {}", gates(spread)),
+        name: name(shards, spread),
         model: model(shards, spread),
         contenders: contenders(shards),
         seed: scale.seed,
         seeds: scale.seeds,
     };
     kinds().map(study).collect()
+}
+
+fn name(shards: usize, spread: Spread) -> String {
+    format!("{shards} shards, {}", gates(spread))
 }
 
 const fn gates(spread: Spread) -> &'static str {
@@ -105,6 +110,10 @@ fn model(shards: usize, spread: Spread) -> Model {
     }
 }
 
+fn breaker_at(threshold: u32) -> String {
+    format!("breaker at {} %", f64::from(threshold) / 10.0)
+}
+
 fn contenders(shards: usize) -> Vec<Contender> {
     let breakers = thresholds(shards).map(|(threshold, _)| {
         let policy = bare(0).edit_breaker(|breaker| {
@@ -117,8 +126,7 @@ fn contenders(shards: usize) -> Vec<Contender> {
                 .open_max(secs(5))
                 .probes(1)
         });
-        let name = format!("breaker at {} %", f64::from(threshold) / 10.0);
-        contender(name, built(policy), Fleet::One)
+        contender(breaker_at(threshold), built(policy), Fleet::One)
     });
     [contender("no breaker", built(bare(0)), Fleet::One)]
         .into_iter()
@@ -131,12 +139,16 @@ fn contenders(shards: usize) -> Vec<Contender> {
         .collect()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a few shards")]
 fn findings(studies: &[Study], tallies: &[Vec<Tally>]) -> Findings {
     let mut claims = Vec::new();
     let mut rows = Vec::new();
-    for (((shards, spread), study), tallies) in kinds().zip(studies).zip(tallies) {
-        let well = 1.0 - 1.0 / shards as f64;
+    let run = found(
+        kinds(),
+        |(shards, spread)| name(*shards, *spread),
+        studies,
+        tallies,
+    );
+    for ((shards, spread), study, tallies) in run {
         for (contender, tallies) in by_contender(study, tallies) {
             let answered = success_of(tallies);
             let found = precheck(&study.model, contender);
@@ -150,44 +162,7 @@ fn findings(studies: &[Study], tallies: &[Vec<Tally>]) -> Findings {
                 }),
                 "harms": found.finding(Code::BreakerHarms).is_some(),
             }));
-            if spread == Spread::ShardsOwnGates {
-                claims.push(claim(
-                    format!(
-                        "{shards} shards, a gate each: {} answers what is well, 1 − 1/K",
-                        contender.name
-                    ),
-                    well,
-                    answered,
-                    Within::Amount(TOLERANCE_OF_OWN),
-                ));
-            }
-            let published = thresholds(shards).find(|(threshold, _)| {
-                contender.name == format!("breaker at {} %", f64::from(*threshold) / 10.0)
-            });
-            if let (Spread::ShardsOneGate, Some((threshold, published))) = (spread, published) {
-                claims.push(claim(
-                    format!(
-                        "Brooker's breakers, simulated independently: share answered of {shards} shards with one down, one breaker \
-                         at {} %",
-                        f64::from(threshold) / 10.0
-                    ),
-                    published,
-                    answered,
-                    Within::Amount(TOLERANCE),
-                ));
-                // The verdict that is printed before any run must be the one that the run comes to.
-                let harms = f64::from(u8::from(found.finding(Code::BreakerHarms).is_some()));
-                let harmed = f64::from(u8::from(answered < well - 0.01));
-                claims.push(claim(
-                    format!(
-                        "{shards} shards, one breaker at {} %: it makes it worse (1), as closed forms foretell",
-                        f64::from(threshold) / 10.0
-                    ),
-                    harms,
-                    harmed,
-                    Within::Amount(0.0),
-                ));
-            }
+            claims.extend(claims_of(shards, spread, contender, &found, answered));
         }
     }
     Findings {
@@ -201,5 +176,54 @@ fn findings(studies: &[Study], tallies: &[Vec<Tally>]) -> Findings {
              below it by chance still opens it now and then."
                 .to_owned(),
         ],
+    }
+}
+
+/// What is claimed of a policy that so many shards answered so many calls of.
+fn claims_of(
+    shards: usize,
+    spread: Spread,
+    contender: &Contender,
+    found: &Precheck,
+    answered: f64,
+) -> Vec<Claim> {
+    let well = 1.0 - 1.0 / float(shards as u64);
+    let published = thresholds(shards).find(|(threshold, _)| contender.name == breaker_at(*threshold));
+    match (spread, published) {
+        (Spread::ShardsOwnGates, _) => vec![claim(
+            format!(
+                "{shards} shards, a gate each: {} answers what is well, 1 − 1/K",
+                contender.name
+            ),
+            well,
+            answered,
+            Within::Amount(TOLERANCE_OF_OWN),
+        )],
+        (Spread::ShardsOneGate, Some((threshold, published))) => {
+            let percent = f64::from(threshold) / 10.0;
+            // The verdict that is printed before any run must be the one that the run comes to.
+            let harms = f64::from(u8::from(found.finding(Code::BreakerHarms).is_some()));
+            let harmed = f64::from(u8::from(answered < well - 0.01));
+            vec![
+                claim(
+                    format!(
+                        "Brooker's breakers, simulated independently: share answered of {shards} shards with one down, one breaker \
+                         at {percent} %"
+                    ),
+                    published,
+                    answered,
+                    Within::Amount(TOLERANCE),
+                ),
+                claim(
+                    format!(
+                        "{shards} shards, one breaker at {percent} %: it makes it worse (1), as closed forms foretell"
+                    ),
+                    harms,
+                    harmed,
+                    Within::Amount(0.0),
+                ),
+            ]
+        }
+        (Spread::ShardsOneGate, None) | (Spread::Route, _) => Vec::new(),
     }
 }

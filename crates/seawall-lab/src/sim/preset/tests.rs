@@ -1,7 +1,8 @@
 //! Each preset in small: few seeds, the same claims.
 
 use super::*;
-use seawall_core::time::Duration;
+use crate::sim::tally::{Bin, bin_of};
+use seawall_core::time::{Duration, Instant};
 
 /// Runs a preset on this thread.
 fn run(name: &str, seeds: u32) -> Findings {
@@ -252,4 +253,70 @@ fn a_route_is_up_where_each_of_its_providers_is_down_at_times() {
         findings.table.expect("a grid").as_array().map(Vec::len),
         Some(2 * 3)
     );
+}
+
+/// Claims that are of several parts: what they come to is of those that were run.
+const OF_SEVERAL: [&str; 5] = [
+    "within their tolerance",
+    "within 3 %",
+    "at least so many times as long",
+    "every client writes in the end",
+    "from which one retry does not recover",
+];
+
+/// What is claimed of runs in which other things happened in each study, whatever is really simulated.
+fn claims_of_marked(preset: &Preset, studies: &[Study]) -> Vec<String> {
+    let marked = |study: &Study| {
+        let letters = study.name.bytes().map(u64::from);
+        let mark = letters.fold(7, |mark, letter| (31 * mark + letter) % 1_009);
+        let bin = Bin {
+            due: 100,
+            answered: u32::try_from(mark % 100).expect("below a hundred"),
+            arrivals: u32::try_from(mark).expect("below a thousand"),
+            extras: u32::try_from(mark).expect("below a thousand"),
+            ..Bin::default()
+        };
+        let bins = bin_of(Instant::START.after(study.model.horizon)).min(10_000);
+        let tally = Tally {
+            calls: 2_000,
+            succeeded: mark,
+            arrivals: 2_000 + mark,
+            ended_at: Instant::START.after(Duration::from_millis(mark)),
+            bins: vec![bin; bins],
+            ..Tally::default()
+        };
+        vec![tally; study.jobs().count()]
+    };
+    let tallies: Vec<Vec<Tally>> = studies.iter().map(marked).collect();
+    let claims = (preset.findings)(studies, &tallies).claims;
+    let mut claims: Vec<String> = claims.iter().map(|claim| format!("{claim:?}")).collect();
+    claims.sort_unstable();
+    claims
+}
+
+#[test]
+fn of_parts_that_were_not_run_nothing_is_claimed() {
+    // Could break by parts that are told apart by their place: one that is left out lends its claims to the next.
+    for preset in ALL {
+        let mut studies = (preset.parts)(&Scale { seed: 1, seeds: 1 });
+        let whole = claims_of_marked(preset, &studies);
+        let mut found = 0;
+        for nth in 0..studies.len() {
+            let some = claims_of_marked(preset, &studies[nth..=nth]);
+            found += some.len();
+            for claim in some {
+                let is_of_several = OF_SEVERAL.iter().any(|name| claim.contains(name));
+                assert!(
+                    is_of_several || whole.contains(&claim),
+                    "{}, {}: {claim} is not of {whole:#?}",
+                    preset.name,
+                    studies[nth].name
+                );
+            }
+        }
+        // A claim that compares two parts has nothing to say of one.
+        assert!(found > 0 || preset.name == "real-outage", "{}", preset.name);
+        studies.reverse();
+        assert_eq!(claims_of_marked(preset, &studies), whole, "{}", preset.name);
+    }
 }

@@ -211,24 +211,24 @@ fn parts(scale: &Scale) -> Vec<Study> {
 }
 
 fn findings(studies: &[Study], tallies: &[Vec<Tally>]) -> Findings {
-    let mut found = Findings::default();
+    let mut findings = Findings::default();
     let mut rows = Vec::new();
-    for ((part, study), tallies) in ALL.into_iter().zip(studies).zip(tallies) {
+    for (part, study, tallies) in found(ALL, |part| part.name().to_owned(), studies, tallies) {
         let seen: Vec<Seen> = by_contender(study, tallies)
             .map(|(_, tallies)| Seen::of(tallies))
             .collect();
-        found.claims.extend(claims_of(part, &seen));
+        findings.claims.extend(claims_of(part, &seen));
         let named = study.contenders.iter().zip(&seen);
         rows.extend(named.map(|(contender, seen)| seen.row(study, contender)));
-        found.notes.extend(notes_of(part, &seen));
+        findings.notes.extend(notes_of(part, &seen));
     }
-    found.notes.push(format!(
+    findings.notes.push(format!(
         "Every attempt that reaches the server is billed here, at {:.2} dollars for a thousand: an upper bound, since most \
          providers bill neither failures nor refusals.",
         1_000.0 * DOLLARS_PER_ATTEMPT
     ));
-    found.table = Some(Value::Array(rows));
-    found
+    findings.table = Some(Value::Array(rows));
+    findings
 }
 
 /// A figure over the runs: what it is, and how far it can be trusted.
