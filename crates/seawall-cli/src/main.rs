@@ -21,6 +21,7 @@ mod simulate;
 mod talk;
 mod test;
 mod tune;
+mod watch;
 
 use clap::{Parser, Subcommand};
 use common::Common;

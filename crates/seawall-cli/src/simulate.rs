@@ -13,28 +13,19 @@ pub(crate) use pictures::glyphs;
 use crate::common::Common;
 use crate::failure::{Failure, INTERRUPTED};
 use crate::files;
-use crate::interrupts::Interrupts;
+use crate::watch::{Ended, Watch, threads};
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use seawall::clock::{Clock as _, TokioClock};
-use seawall_core::time::{Duration, Instant};
-use seawall_lab::run::Halt;
-use seawall_lab::run::simulate::{Progress, SCENARIO_BYTES_MAX, Simulation, Stopped, run_studies};
+use seawall_lab::run::simulate::{SCENARIO_BYTES_MAX, Simulation, Stopped, run_studies};
 use seawall_lab::run::twin::Speed;
 use seawall_lab::sim::document::{Document, Lived, Wants};
 use seawall_lab::sim::preset::{self, Preset, Scale};
 use seawall_lab::sim::study::Study;
 use seawall_lab::sim::tally::Tally;
 use spent::Spent;
-use std::io::{IsTerminal as _, Write as _};
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::thread;
-use tokio::sync::{oneshot, watch};
-
-/// How often progress is drawn at the most.
-const DRAWN_EVERY: Duration = Duration::from_millis(100);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -117,12 +108,7 @@ impl Wanted {
             .file
             .as_ref()
             .ok_or_else(|| Failure::usage("neither a file nor a preset is named"))?;
-        let shown = path.display().to_string();
-        let bytes = files::read_at_most(path, &shown, SCENARIO_BYTES_MAX as u64)?;
-        let mut simulation = Simulation::from_bytes(&shown, &bytes)?;
-        let study = &mut simulation.study;
-        study.seed = common.seed_typed().unwrap_or(study.seed);
-        study.seeds = args.seeds.map_or(study.seeds, NonZeroU32::get);
+        let simulation = read(path, args.seeds, common)?;
         Ok(Self::File(Box::new(simulation)))
     }
 
@@ -148,6 +134,17 @@ impl Wanted {
                 .with_live_preset(preset, studies, tallies, lived),
         }
     }
+}
+
+/// The simulation of a file, with the seeds that were asked for.
+pub(crate) fn read(path: &Path, seeds: Option<NonZeroU32>, common: Common) -> Result<Simulation, Failure> {
+    let shown = path.display().to_string();
+    let bytes = files::read_at_most(path, &shown, SCENARIO_BYTES_MAX as u64)?;
+    let mut simulation = Simulation::from_bytes(&shown, &bytes)?;
+    let study = &mut simulation.study;
+    study.seed = common.seed_typed().unwrap_or(study.seed);
+    study.seeds = seeds.map_or(study.seeds, NonZeroU32::get);
+    Ok(simulation)
 }
 
 /// The tallies of the one study that a file has.
@@ -209,97 +206,25 @@ pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
     })
 }
 
-/// How many runs side by side: as many as were asked for, or one for each core.
-pub(crate) fn threads(asked: Option<NonZeroUsize>) -> NonZeroUsize {
-    asked.unwrap_or_else(|| {
-        // A machine that does not say has one core.
-        std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
-    })
-}
-
 /// What every run counted; nothing where it was interrupted.
 async fn tallies(
     args: &Args,
     common: Common,
     wanted: &Arc<Wanted>,
 ) -> Result<Option<Vec<Vec<Tally>>>, Failure> {
-    let mut interrupts = Interrupts::listen().map_err(|error| Failure::io("signals", &error))?;
+    let watch = Watch::begin(common, "runs")?;
     let threads = threads(args.threads);
     let runs: u64 = wanted.studies().iter().map(Study::runs).sum();
     common
         .talk()
         .detail(format_args!("{runs} runs, {threads} side by side"));
-    let halt = Halt::default();
-    let (tell, mut told) = watch::channel(None);
-    let (end, mut ended) = oneshot::channel();
-    let (studies, pulled) = (Arc::clone(wanted), halt.clone());
-    // A thread that nobody waits for: a runtime would wait for its own.
-    thread::Builder::new()
-        .spawn(move || {
-            let tallies = run_studies(studies.studies(), threads, &pulled, |progress| {
-                tell.send_replace(Some(progress));
-            });
-            // Nobody listens after an interrupt.
-            let _ = end.send(tallies);
-        })
-        .map_err(|error| Failure::io("a thread for the runs", &error))?;
-    let mut screen = Screen::new(common, "runs");
-    loop {
-        tokio::select! {
-            tallies = &mut ended => {
-                screen.clear();
-                return match tallies.map_err(|_| Failure::internal("a run has panicked"))? {
-                    Ok(tallies) => Ok(Some(tallies)),
-                    Err(Stopped::Halted) => Ok(None),
-                    Err(stopped) => Err(Failure::usage(stopped.to_string())),
-                };
-            }
-            Ok(()) = told.changed() => screen.show(*told.borrow_and_update()),
-            () = interrupts.next() => {
-                screen.clear();
-                // Runs that have begun are not waited for: they end with the process.
-                halt.pull();
-                return Ok(None);
-            }
-        }
-    }
-}
-
-/// A line of a terminal that says how far it is; of a pipe nothing.
-pub(crate) struct Screen {
-    clock: TokioClock,
-    drawn_at: Option<Instant>,
-    draws: bool,
-    /// What is counted.
-    what: &'static str,
-}
-
-impl Screen {
-    pub(crate) fn new(common: Common, what: &'static str) -> Self {
-        Self {
-            clock: TokioClock::new(),
-            drawn_at: None,
-            draws: !common.is_quiet() && std::io::stderr().is_terminal(),
-            what,
-        }
-    }
-
-    pub(crate) fn show(&mut self, progress: Option<Progress>) {
-        let Some(Progress { done, of }) = progress.filter(|_| self.draws) else {
-            return;
-        };
-        let now = self.clock.now();
-        if self.drawn_at.is_some_and(|at| now.since(at) < DRAWN_EVERY) {
-            return;
-        }
-        self.drawn_at = Some(now);
-        // Who cannot see it misses nothing.
-        let _ = write!(std::io::stderr(), "\r\x1b[K{done} of {of} {}", self.what);
-    }
-
-    pub(crate) fn clear(&self) {
-        if self.drawn_at.is_some() {
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
-        }
+    let wanted = Arc::clone(wanted);
+    let ran = watch.over(None, move |halt, progress| {
+        run_studies(wanted.studies(), threads, halt, progress)
+    });
+    match ran.await? {
+        Ended::OfItself(Ok(tallies)) => Ok(Some(tallies)),
+        Ended::OfItself(Err(Stopped::Halted)) | Ended::AfterItsTime | Ended::Interrupted => Ok(None),
+        Ended::OfItself(Err(stopped)) => Err(Failure::usage(stopped.to_string())),
     }
 }

@@ -7,13 +7,11 @@
 use crate::common::Common;
 use crate::failure::{Failure, INTERRUPTED};
 use crate::files;
-use crate::interrupts::Interrupts;
-use crate::simulate::{Screen, threads};
+use crate::simulate;
+use crate::watch::{Ended, Watch, threads};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use seawall::clock::{Clock as _, TokioClock};
 use seawall_core::time::Duration;
-use seawall_lab::run::Halt;
-use seawall_lab::run::simulate::{RUNS_MAX, SCENARIO_BYTES_MAX, Simulation};
+use seawall_lab::run::simulate::RUNS_MAX;
 use seawall_lab::run::tune::{self, Asserts};
 use seawall_lab::sim::report::Searched;
 use seawall_lab::sim::search::{Found, Prefers, Search, policy_table};
@@ -21,8 +19,6 @@ use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
-use tokio::sync::{oneshot, watch};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -77,18 +73,10 @@ fn figures() -> impl TypedValueParser<Value = Prefers> {
         .try_map(move |name| named(name).ok_or("this is no figure of a search"))
 }
 
-/// How a search ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ended {
-    OfItself,
-    AfterItsTime,
-    Interrupted,
-}
-
 /// Searches, and prints what was found.
 pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
     // Before anybody listens to signals: a pipe may keep us waiting, and Ctrl-C must end that, too.
-    let simulation = read(args, common)?;
+    let simulation = simulate::read(&args.file, args.seeds, common)?;
     for (option, path) in [("-o", &args.output), ("--html", &args.html)] {
         if let Some(path) = path {
             files::may_write(option, path, Some(&args.file))?;
@@ -107,7 +95,7 @@ pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
     let ended = runtime.block_on(searched(args, common, &search))?;
     let found = search.lock().unwrap_or_else(PoisonError::into_inner).found();
     match ended {
-        Ended::OfItself => {}
+        Ended::OfItself(()) => {}
         Ended::AfterItsTime => common
             .talk()
             .note(format_args!("the time is over: the best of {} runs", found.runs)),
@@ -123,8 +111,8 @@ pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
     write(args, &found)?;
     Ok(match (ended, &found.winner) {
         (Ended::Interrupted, _) => ExitCode::from(INTERRUPTED),
-        (Ended::OfItself | Ended::AfterItsTime, Some(_)) => ExitCode::SUCCESS,
-        (Ended::OfItself | Ended::AfterItsTime, None) => ExitCode::from(1),
+        (Ended::OfItself(()) | Ended::AfterItsTime, Some(_)) => ExitCode::SUCCESS,
+        (Ended::OfItself(()) | Ended::AfterItsTime, None) => ExitCode::from(1),
     })
 }
 
@@ -143,62 +131,29 @@ fn bounded(runs: u64, seeds: u32) -> Result<(), Failure> {
     Ok(())
 }
 
-fn read(args: &Args, common: Common) -> Result<Simulation, Failure> {
-    let shown = args.file.display().to_string();
-    let bytes = files::read_at_most(&args.file, &shown, SCENARIO_BYTES_MAX as u64)?;
-    let mut simulation = Simulation::from_bytes(&shown, &bytes)?;
-    let study = &mut simulation.study;
-    study.seed = common.seed_typed().unwrap_or(study.seed);
-    study.seeds = args.seeds.map_or(study.seeds, NonZeroU32::get);
-    Ok(simulation)
-}
-
 /// Searches until that is over, however it ends.
 async fn searched(
     args: &Args,
     common: Common,
     search: &Arc<Mutex<Search<Asserts>>>,
-) -> Result<Ended, Failure> {
-    let mut interrupts = Interrupts::listen().map_err(|error| Failure::io("signals", &error))?;
+) -> Result<Ended<()>, Failure> {
+    let watch = Watch::begin(common, "runs")?;
     let threads = threads(args.threads);
     let runs = args.budget_runs;
     common
         .talk()
         .detail(format_args!("up to {runs} runs, {threads} side by side"));
-    let halt = Halt::default();
-    let (tell, mut told) = watch::channel(None);
-    let (end, mut over) = oneshot::channel();
-    let (search, pulled) = (Arc::clone(search), halt.clone());
-    // A thread that nobody waits for: a runtime would wait for its own.
-    thread::Builder::new()
-        .spawn(move || {
-            let ended = tune::run(&search, threads, &pulled, |progress| {
-                tell.send_replace(Some(progress));
-            });
-            // Nobody listens after an interrupt.
-            let _ = end.send(ended);
-        })
-        .map_err(|error| Failure::io("a thread for the runs", &error))?;
-    let mut screen = Screen::new(common, "runs");
     let time = args.seconds.map(|seconds| Duration::from_secs(seconds.get()));
-    let clock = TokioClock::new();
-    let mut alarm = clock.sleep_until(clock.now().after(time.unwrap_or(Duration::ZERO)));
-    let ended = loop {
-        tokio::select! {
-            over = &mut over => {
-                let over = over.map_err(|_| Failure::internal("a run has panicked"))?;
-                over.map_err(|stopped| Failure::usage(stopped.to_string()))?;
-                break Ended::OfItself;
-            }
-            Ok(()) = told.changed() => screen.show(*told.borrow_and_update()),
-            () = &mut alarm, if time.is_some() => break Ended::AfterItsTime,
-            () = interrupts.next() => break Ended::Interrupted,
-        }
-    };
-    // Runs that have begun are not waited for: they end with the process.
-    halt.pull();
-    screen.clear();
-    Ok(ended)
+    let search = Arc::clone(search);
+    let searched = watch.over(time, move |halt, progress| {
+        tune::run(&search, threads, halt, progress)
+    });
+    match searched.await? {
+        Ended::OfItself(Err(stopped)) => Err(Failure::usage(stopped.to_string())),
+        Ended::OfItself(Ok(())) => Ok(Ended::OfItself(())),
+        Ended::AfterItsTime => Ok(Ended::AfterItsTime),
+        Ended::Interrupted => Ok(Ended::Interrupted),
+    }
 }
 
 /// Writes the files that were asked for.

@@ -1,15 +1,12 @@
 //! The live twin of what was simulated.
 
-use super::{Args, Screen, Wanted, threads};
+use super::{Args, Wanted};
 use crate::common::Common;
 use crate::failure::Failure;
-use crate::interrupts::Interrupts;
-use seawall_lab::run::Halt;
+use crate::watch::{Ended, Watch, threads};
 use seawall_lab::run::twin::{self, Speed, TwinError};
 use seawall_lab::sim::tally::Tally;
 use std::sync::Arc;
-use std::thread;
-use tokio::sync::{oneshot, watch};
 
 /// Reads how fast a twin's time is to pass.
 pub(crate) fn speed(text: &str) -> Result<Speed, String> {
@@ -35,43 +32,21 @@ pub(super) async fn tallies(
     common: Common,
     wanted: &Arc<Wanted>,
 ) -> Result<Option<Vec<Vec<Tally>>>, Failure> {
-    let mut interrupts = Interrupts::listen().map_err(|error| Failure::io("signals", &error))?;
+    let watch = Watch::begin(common, "live runs")?;
     let (speed, threads) = (args.speed, threads(args.threads));
     let runs: usize = wanted.studies().iter().map(|study| study.jobs().count()).sum();
     common.talk().note(format_args!(
         "{runs} runs live, over real sockets on this machine; {}",
         passage(speed)
     ));
-    let halt = Halt::default();
-    let (tell, mut told) = watch::channel(None);
-    let (studies, cord) = (Arc::clone(wanted), halt.clone());
-    let (end, mut ended) = oneshot::channel();
-    // A thread that nobody waits for: a runtime would wait for its own.
-    thread::Builder::new()
-        .spawn(move || {
-            let lived = twin::live_studies(studies.studies(), speed, threads, &cord, |progress| {
-                tell.send_replace(Some(progress));
-            });
-            // Nobody listens after an interrupt.
-            let _ = end.send(lived);
-        })
-        .map_err(|error| Failure::io("a thread for the live runs", &error))?;
-    let mut screen = Screen::new(common, "live runs");
-    loop {
-        tokio::select! {
-            lived = &mut ended => {
-                screen.clear();
-                let lived = lived.map_err(|_dropped| Failure::internal("a live run has panicked"))?;
-                return lived.map_err(|error| failure(&error));
-            }
-            Ok(()) = told.changed() => screen.show(*told.borrow_and_update()),
-            () = interrupts.next() => {
-                screen.clear();
-                // Sockets are this process's own, and end with it.
-                halt.pull();
-                return Ok(None);
-            }
-        }
+    let wanted = Arc::clone(wanted);
+    let lived = watch.over(None, move |halt, progress| {
+        twin::live_studies(wanted.studies(), speed, threads, halt, progress)
+    });
+    match lived.await? {
+        Ended::OfItself(lived) => lived.map_err(|error| failure(&error)),
+        // Sockets are this process's own, and end with it.
+        Ended::AfterItsTime | Ended::Interrupted => Ok(None),
     }
 }
 
