@@ -1,8 +1,10 @@
 //! A clock that is cranked by hand: hours pass in microseconds, and two runs are the same to the byte.
 
+mod line;
 mod players;
 mod wires;
 
+pub use line::Line;
 pub use players::{Act, Players, Turn};
 pub use wires::{WireEnd, Wires};
 

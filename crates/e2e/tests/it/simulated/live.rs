@@ -1,7 +1,7 @@
 //! A model, lived through by the live loop: each call a task, one hub for each process, a cranked clock.
 
 use seawall::clock::Clock as _;
-use seawall::crank::CrankedClock;
+use seawall::crank::{Act, CrankedClock};
 use seawall::drive::drive;
 use seawall::hub::{Hub, Landed, Leave};
 use seawall_core::call::{Candidate, Spec};
@@ -14,10 +14,7 @@ use seawall_core::time::{Duration, Instant};
 use seawall_core::trace::{Event, Recording};
 use seawall_lab::sim::luck::{Draws, Luck, Purpose};
 use seawall_lab::sim::model::{Capacity, Contender, Failures, Load, Model, Outage, Server, Trouble};
-use std::collections::VecDeque;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Wake, Waker};
 
 /// What came of it.
 pub(super) struct Lived {
@@ -38,7 +35,7 @@ pub(super) fn run(model: &Model, contender: &Contender, seed: u64) -> Lived {
         .map(|number| Process::new(&contender.policy, luck, number, &clock))
         .collect();
     let counter = Arc::new(Mutex::new(Counter::new(model.servers[0].clone())));
-    let mut tasks: Vec<Task> = Vec::new();
+    let mut acts: Vec<Act<'_, ()>> = Vec::new();
     for (nth, arrival) in (0_u64..).zip(calls.iter()) {
         let client = luck.of(Purpose::Client, 0, nth).below(*clients);
         let process = &processes[contender.fleet.process_of(client) as usize];
@@ -50,7 +47,7 @@ pub(super) fn run(model: &Model, contender: &Contender, seed: u64) -> Lived {
             who: u64::from(client),
             nth,
         };
-        tasks.push(Box::pin(call(
+        acts.push(Box::pin(call(
             Arc::clone(&process.hub),
             process.route,
             contender.policy.call,
@@ -58,7 +55,7 @@ pub(super) fn run(model: &Model, contender: &Contender, seed: u64) -> Lived {
             caller,
         )));
     }
-    play(tasks, &clock);
+    clock.play(acts);
     let arrivals = counter.lock().unwrap().arrivals;
     Lived {
         events: processes.iter().map(|process| process.hub.drain()).collect(),
@@ -254,45 +251,4 @@ fn throttled(retry_after: Option<Duration>) -> Report {
 )]
 fn times(length: Duration, factor: f64) -> Duration {
     Duration::from_nanos((length.as_nanos() as f64 * factor).round() as u64)
-}
-
-type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
-
-/// Puts its number into the line, once.
-struct InLine {
-    number: usize,
-    line: Arc<Mutex<VecDeque<usize>>>,
-}
-
-impl Wake for InLine {
-    fn wake(self: Arc<Self>) {
-        let mut line = self.line.lock().unwrap();
-        if !line.contains(&self.number) {
-            line.push_back(self.number);
-        }
-    }
-}
-
-/// Each runs when it was woken, in the order of the wakes; the clock turns when nobody can.
-fn play(tasks: Vec<Task>, clock: &CrankedClock) {
-    let mut tasks: Vec<Option<Task>> = tasks.into_iter().map(Some).collect();
-    let line = Arc::new(Mutex::new((0..tasks.len()).collect::<VecDeque<_>>()));
-    loop {
-        let next = line.lock().unwrap().pop_front();
-        let Some(number) = next else {
-            if clock.step().is_none() {
-                return;
-            }
-            continue;
-        };
-        let waker = Waker::from(Arc::new(InLine {
-            number,
-            line: Arc::clone(&line),
-        }));
-        if let Some(task) = &mut tasks[number]
-            && task.as_mut().poll(&mut Context::from_waker(&waker)).is_ready()
-        {
-            tasks[number] = None;
-        }
-    }
 }

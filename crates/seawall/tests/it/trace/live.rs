@@ -8,17 +8,16 @@
 use super::script::{Happens, Ready, Script};
 use seawall::blocking::{Rest, block_on_resting};
 use seawall::clock::Clock;
-use seawall::crank::CrankedClock;
+use seawall::crank::{Act, CrankedClock, Line};
 use seawall::drive::drive;
 use seawall::hub::{Hub, Landed, Leave};
 use seawall::retry::Rules;
 use seawall::{Attempt, Failure, retry_with};
 use seawall_core::time::Instant;
-use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 
 /// A future that ends early, by dropping what it runs, once somebody said so.
 struct Leaving {
@@ -119,7 +118,7 @@ async fn attempt(
     panic!("a scripted attempt lands in the end")
 }
 
-type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
+type Task = Act<'static, ()>;
 
 /// How a call is made.
 #[derive(Clone, Copy)]
@@ -165,21 +164,6 @@ fn lines(hub: &Hub) -> Vec<String> {
     hub.drain().iter().map(ToString::to_string).collect()
 }
 
-/// Puts its number into the line, once.
-struct InLine {
-    number: usize,
-    line: Arc<Mutex<VecDeque<usize>>>,
-}
-
-impl Wake for InLine {
-    fn wake(self: Arc<Self>) {
-        let mut line = self.line.lock().unwrap();
-        if !line.contains(&self.number) {
-            line.push_back(self.number);
-        }
-    }
-}
-
 pub(super) fn run_async(script: &Script, seed: u64) -> Vec<String> {
     run_tasks(tasks(script, seed, Made::ByTheLoop))
 }
@@ -192,26 +176,8 @@ pub(super) fn run_closures(script: &Script, seed: u64) -> Option<Vec<String>> {
 }
 
 fn run_tasks((hub, clock, tasks): (Arc<Hub>, CrankedClock, Vec<Task>)) -> Vec<String> {
-    let mut tasks: Vec<Option<Task>> = tasks.into_iter().map(Some).collect();
-    let line = Arc::new(Mutex::new((0..tasks.len()).collect::<VecDeque<_>>()));
-    loop {
-        let next = line.lock().unwrap().pop_front();
-        let Some(number) = next else {
-            if clock.step().is_none() {
-                return lines(&hub);
-            }
-            continue;
-        };
-        let waker = Waker::from(Arc::new(InLine {
-            number,
-            line: Arc::clone(&line),
-        }));
-        if let Some(task) = &mut tasks[number]
-            && task.as_mut().poll(&mut Context::from_waker(&waker)).is_ready()
-        {
-            tasks[number] = None;
-        }
-    }
+    clock.play(tasks);
+    lines(&hub)
 }
 
 /// Who may run: one thread at a time.
@@ -255,7 +221,7 @@ impl Baton {
 
 pub(super) fn run_blocking(script: &Script, seed: u64) -> Vec<String> {
     let (hub, clock, tasks) = tasks(script, seed, Made::ByTheLoop);
-    let line = Arc::new(Mutex::new((0..tasks.len()).collect::<VecDeque<_>>()));
+    let line = Line::new(tasks.len());
     let baton = Arc::new(Baton {
         held: Mutex::new(Holding {
             holder: None,
@@ -267,7 +233,7 @@ pub(super) fn run_blocking(script: &Script, seed: u64) -> Vec<String> {
         .into_iter()
         .enumerate()
         .map(|(number, task)| {
-            let (line, baton) = (Arc::clone(&line), Arc::clone(&baton));
+            let (line, baton) = (line.clone(), Arc::clone(&baton));
             let turns = Turns { number, line, baton };
             std::thread::spawn(move || {
                 turns.baton.wait_for(Some(number));
@@ -277,8 +243,7 @@ pub(super) fn run_blocking(script: &Script, seed: u64) -> Vec<String> {
         })
         .collect();
     loop {
-        let next = line.lock().unwrap().pop_front();
-        match next {
+        match line.next() {
             Some(number) => baton.turn_of(number),
             None if clock.step().is_none() => break,
             None => {}
@@ -293,14 +258,13 @@ pub(super) fn run_blocking(script: &Script, seed: u64) -> Vec<String> {
 /// A thread that rests while it has not the baton, and stands in line when it is woken.
 struct Turns {
     number: usize,
-    line: Arc<Mutex<VecDeque<usize>>>,
+    line: Line,
     baton: Arc<Baton>,
 }
 
 impl Rest for Turns {
     fn waker(&self) -> Waker {
-        let (number, line) = (self.number, Arc::clone(&self.line));
-        Waker::from(Arc::new(InLine { number, line }))
+        self.line.waker(self.number)
     }
 
     fn rest(&self, _until: Instant) {
