@@ -7,6 +7,7 @@
 //! Both have the same seeds, and so most of the day's luck is in both: two that agree by their errors may still differ by
 //! something small in every run. So figures that are equal say so, and what separates the two is told run by run.
 
+use super::stats::Moments;
 use super::study::Study;
 use super::summary::{float, millis};
 use super::tally::Tally;
@@ -211,15 +212,10 @@ impl Figure {
     }
 
     fn over(values: &[f64]) -> Self {
-        let runs = float(values.len() as u64);
-        let mean = values.iter().sum::<f64>() / runs.max(1.0);
-        let square = values
-            .iter()
-            .map(|value| (value - mean) * (value - mean))
-            .sum::<f64>();
+        let moments = Moments::of(values);
         Self {
-            mean,
-            error: libm::sqrt(square / (runs - 1.0).max(1.0) / runs.max(1.0)),
+            mean: moments.mean,
+            error: moments.error(),
         }
     }
 }

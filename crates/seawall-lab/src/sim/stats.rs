@@ -81,6 +81,39 @@ pub struct Part {
     pub all: f64,
 }
 
+/// A mean over runs, and how far each of them is from it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Moments {
+    /// 0 of no runs.
+    pub(super) mean: f64,
+    /// The square of one run's deviation, by one run less than there are; 0 of one.
+    pub(super) variance: f64,
+    pub(super) runs: f64,
+}
+
+impl Moments {
+    pub(super) fn of(values: &[f64]) -> Self {
+        let runs = float(values.len() as u64);
+        let mean = values.iter().sum::<f64>() / runs.max(1.0);
+        let squares = values.iter().map(|value| (value - mean) * (value - mean));
+        Self {
+            mean,
+            variance: squares.sum::<f64>() / (runs - 1.0).max(1.0),
+            runs,
+        }
+    }
+
+    /// How far one run is from the mean.
+    pub(super) fn deviation(&self) -> f64 {
+        libm::sqrt(self.variance)
+    }
+
+    /// How far the mean is off by the luck of the runs.
+    pub(super) fn error(&self) -> f64 {
+        libm::sqrt(self.variance / self.runs.max(1.0))
+    }
+}
+
 /// A share of things that have each a luck of their own, as runs have; `None` of nothing.
 ///
 /// ```

@@ -15,6 +15,7 @@ use super::kit::*;
 use super::{Findings, Preset, Scale};
 use crate::sim::luck::Length;
 use crate::sim::model::{Capacity, Contender, Fleet, Load, Model, Server, Start, Tokens};
+use crate::sim::stats::Moments;
 use crate::sim::study::{Claim, Study};
 use crate::sim::summary::{float, millis};
 use crate::sim::tally::Tally;
@@ -187,15 +188,10 @@ impl Cell {
 
 impl Spread {
     fn of(tallies: &[Tally], value: impl Fn(&Tally) -> f64) -> Self {
-        let count = float(tallies.len() as u64);
-        let mean = mean(tallies, &value);
-        let squares = tallies.iter().map(|tally| {
-            let off = value(tally) - mean;
-            off * off
-        });
+        let moments = Moments::of(&tallies.iter().map(value).collect::<Vec<f64>>());
         Self {
-            mean,
-            deviation: libm::sqrt(squares.sum::<f64>() / (count - 1.0).max(1.0)),
+            mean: moments.mean,
+            deviation: moments.deviation(),
         }
     }
 

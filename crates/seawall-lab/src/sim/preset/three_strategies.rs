@@ -19,7 +19,7 @@ use crate::sim::luck::Length;
 use crate::sim::model::{
     Capacity, Contender, Failures, Fleet, Gaps, Load, Model, Outage, Server, Tokens, Trouble,
 };
-use crate::sim::stats::{self, Interval};
+use crate::sim::stats::{self, Interval, Moments};
 use crate::sim::study::{Claim, Study};
 use crate::sim::summary::millis;
 use crate::sim::tally::Tally;
@@ -246,14 +246,12 @@ impl Figure {
     /// The mean over runs of what each came to; runs that came to nothing are none.
     fn of(values: impl Iterator<Item = Option<f64>>) -> Self {
         let values: Vec<f64> = values.flatten().collect();
-        let runs = count(&values);
-        let value = values.iter().sum::<f64>() / runs.max(1.0);
-        let square = values.iter().map(|of| (of - value) * (of - value)).sum::<f64>();
+        let moments = Moments::of(&values);
         Self {
-            value,
-            runs,
+            value: moments.mean,
+            runs: moments.runs,
             ci: stats::mean(&values),
-            error: libm::sqrt(square / (runs - 1.0).max(1.0) / runs.max(1.0)),
+            error: moments.error(),
         }
     }
 
@@ -264,11 +262,6 @@ impl Figure {
     fn ends(&self) -> Option<[f64; 2]> {
         self.ci.map(|ci| [rounded(ci.low, 4), rounded(ci.high, 4)])
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a few runs")]
-fn count(values: &[f64]) -> f64 {
-    values.len() as f64
 }
 
 /// What one policy came to in one world.
