@@ -133,11 +133,6 @@ impl Document {
         serde_json::to_string_pretty(self).expect("numbers, texts and lists become JSON")
     }
 
-    /// The claims that do not hold.
-    pub fn claims_missed(&self) -> usize {
-        self.claims.iter().filter(|claim| !claim.holds).count()
-    }
-
     /// The asserts that do not hold, live ones too.
     pub fn asserts_missed(&self) -> usize {
         let live = self.live.iter().flat_map(|live| &live.asserts);

@@ -22,7 +22,7 @@ use seawall_core::time::Duration;
 use serde::Serialize;
 
 /// How often an interval holds the true value: 95 of 100 times.
-pub const CONFIDENCE: f64 = 0.95;
+const CONFIDENCE: f64 = 0.95;
 /// The 97.5th percentile of the standard normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
 /// How often a bootstrap draws the runs anew: the two ends are then the 26th least and the 26th greatest.
@@ -344,7 +344,7 @@ fn standard_error(runs: &[Part]) -> Option<f64> {
 
 /// Student's t of so many degrees of freedom, beyond which there are 5 of 100 at both ends together. Right to nine
 /// digits, which the tests hold to the tables.
-pub fn student_t(freedom: u64) -> f64 {
+fn student_t(freedom: u64) -> f64 {
     let freedom = float(freedom.max(1));
     let beyond = |t: f64| beta(freedom / 2.0, 0.5, freedom / (freedom + t * t));
     // One degree of freedom has 12.7, more have less; the normal distribution, 1.96, is the least.
