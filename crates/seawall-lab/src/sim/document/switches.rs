@@ -176,14 +176,7 @@ fn server(server: &Server) -> Value {
             json!({ "input": time(read), "output": time(written), "stream": stream }),
         );
     }
-    match server.failures {
-        Failures::None => put("failures", json!(0)),
-        Failures::Independent { chance } => put("failures", number(chance)),
-        Failures::Sticky { first, again } => put(
-            "failures",
-            json!({ "first": number(first), "again": number(again) }),
-        ),
-    };
+    put("failures", failures(server.failures));
     if let Some(bounds) = &server.limit {
         put("limit", limit(bounds));
     }
@@ -204,6 +197,14 @@ fn server(server: &Server) -> Value {
         );
     }
     Value::Object(all)
+}
+
+fn failures(failures: Failures) -> Value {
+    match failures {
+        Failures::None => json!(0),
+        Failures::Independent { chance } => number(chance),
+        Failures::Sticky { first, again } => json!({ "first": number(first), "again": number(again) }),
+    }
 }
 
 fn limit(limit: &Limit) -> Value {
