@@ -119,7 +119,10 @@ impl Shown {
             .zip(self.tallies.chunks(runs));
         for ((live, simulated), tallies) in rows {
             let lost = |summary: &Summary| format!("{:.1} %", 100.0 * (1.0 - summary.success_rate));
-            let mean = |summary: &Summary| format!("{:.0} ms", summary.mean_ms.unwrap_or(0.0));
+            let mean = |summary: &Summary| {
+                let mean = summary.mean_ms.map(|mean| format!("{mean:.0} ms"));
+                mean.unwrap_or_else(|| "–".to_owned())
+            };
             let load = |summary: &Summary| format!("{:.3}", summary.amplification);
             let pair = |of: &dyn Fn(&Summary) -> String| format!("{} ({})", of(live), of(simulated));
             let _ = writeln!(

@@ -32,6 +32,9 @@ pub struct Judged {
     pub measured: Option<f64>,
     /// Whether it holds.
     pub holds: bool,
+    /// What the figure is measured in.
+    #[serde(skip)]
+    pub unit: Unit,
 }
 
 /// What can be asserted: the figures of a report.
@@ -42,9 +45,9 @@ struct Metric {
     read: fn(&Summary) -> Option<f64>,
 }
 
-/// What a bound is written in.
+/// What a figure is measured in, and its bound written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unit {
+pub enum Unit {
     /// A number.
     Plain,
     /// A number from 0 to 1, or so many percent.
@@ -182,6 +185,7 @@ impl Assert {
                     policy: summary.name.clone(),
                     measured,
                     holds: measured.is_some_and(|measured| self.bound.holds(measured, self.limit)),
+                    unit: self.metric.unit,
                 }
             })
             .collect()

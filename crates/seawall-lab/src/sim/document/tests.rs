@@ -1,4 +1,5 @@
 use super::*;
+use crate::sim::assert::Unit;
 use crate::sim::kit::{self, secs};
 use crate::sim::luck::Length;
 use crate::sim::model::*;
@@ -54,6 +55,7 @@ fn document() -> Document {
         policy: "off".to_owned(),
         measured: None,
         holds: false,
+        unit: Unit::LongTime,
     });
     document
 }

@@ -4,8 +4,9 @@ pub(super) mod live;
 
 use super::{Document, Figures};
 use crate::scenario::Colour;
-use crate::sim::assert::Judged;
+use crate::sim::assert::{Judged, Unit};
 use crate::sim::precheck::{Precheck, Stability, Weight};
+use crate::sim::report::figures::plain::{digits, length, percent};
 use crate::sim::report::harmless;
 use crate::sim::study::Claim;
 use crate::sim::summary::Summary;
@@ -262,9 +263,9 @@ fn figures(document: &Document) -> String {
 fn row(document: &Document, of: &Figures, costs: bool) -> Vec<String> {
     let Summary { name, .. } = &of.summary;
     let sum = &of.summary;
-    let millis = |time: Option<f64>| time.map_or_else(|| "–".to_owned(), time_of_millis);
+    let millis = |time: Option<f64>| time.map_or_else(|| "–".to_owned(), length);
     let recovery = match (sum.recovery_s, has_outages(document, of)) {
-        (Some(seconds), _) => time_of_millis(seconds * 1e3),
+        (Some(seconds), _) => length(seconds * 1e3),
         (None, true) => "never".to_owned(),
         (None, false) => "–".to_owned(),
     };
@@ -374,20 +375,14 @@ pub(super) fn measured(document: &Document, judged: &Judged) -> String {
         .policies
         .iter()
         .find(|of| of.summary.name == judged.policy);
-    let figure = judged.assert.split([' ', '<', '>']).next();
-    let is_recovery = figure == Some("recovery");
-    let measured = match judged.measured {
-        Some(share) if matches!(figure, Some("success_rate" | "p_collapse")) => percent(share),
-        Some(measured) => digits(measured, 4),
-        None if is_recovery && of.is_some_and(|of| has_outages(document, of)) => "never".to_owned(),
-        None => "nothing to measure".to_owned(),
-    };
-    let unit = match figure {
-        Some("mean" | "mean_retried" | "p50" | "p95" | "p99") if judged.measured.is_some() => " ms",
-        Some("recovery") if judged.measured.is_some() => " s",
-        Some(_) | None => "",
-    };
-    format!("{measured}{unit}")
+    match (judged.unit, judged.measured) {
+        (Unit::Share, Some(share)) => percent(share),
+        (Unit::Plain, Some(figure)) => digits(figure, 4),
+        (Unit::Time, Some(millis)) => format!("{} ms", digits(millis, 4)),
+        (Unit::LongTime, Some(seconds)) => format!("{} s", digits(seconds, 4)),
+        (Unit::LongTime, None) if of.is_some_and(|of| has_outages(document, of)) => "never".to_owned(),
+        (Unit::Share | Unit::Plain | Unit::Time | Unit::LongTime, None) => "nothing to measure".to_owned(),
+    }
 }
 
 fn mark(holds: bool, colour: Colour) -> &'static str {
@@ -396,53 +391,6 @@ fn mark(holds: bool, colour: Colour) -> &'static str {
         (false, Colour::Plain) => "MISSED",
         (true, Colour::Ansi) => "\x1b[32mholds \x1b[0m",
         (false, Colour::Ansi) => "\x1b[31mMISSED\x1b[0m",
-    }
-}
-
-/// So many digits that count, without an exponent.
-fn digits(value: f64, count: usize) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return if value == 0.0 {
-            "0".to_owned()
-        } else {
-            "–".to_owned()
-        };
-    }
-    let mut places = 0;
-    let mut bound = 10.0;
-    // Digits before the point; what is below 1 has one.
-    let mut before = 1;
-    while value.abs() >= bound && before < 300 {
-        bound *= 10.0;
-        before += 1;
-    }
-    if before < count {
-        places = count - before;
-    }
-    let text = format!("{value:.places$}");
-    if text.contains('.') {
-        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
-    }
-    text
-}
-
-fn percent(share: f64) -> String {
-    // Not all and not none must not read as all or none.
-    if share < 1.0 && share > 0.999_95 {
-        return "> 99.99 %".to_owned();
-    }
-    if share > 0.0 && share < 0.000_05 {
-        return "< 0.01 %".to_owned();
-    }
-    format!("{} %", digits(share * 100.0, 4))
-}
-
-fn time_of_millis(millis: f64) -> String {
-    match millis {
-        millis if millis < 0.001 => "0s".to_owned(),
-        millis if millis < 1.0 => format!("{}us", digits(millis * 1e3, 3)),
-        millis if millis < 1e3 => format!("{}ms", digits(millis, 3)),
-        millis => format!("{}s", digits(millis / 1e3, 3)),
     }
 }
 

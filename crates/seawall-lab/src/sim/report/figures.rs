@@ -4,6 +4,8 @@
 //! markup or, by a mark of direction, as another name. So what is near an end and not at it says so, what is no number
 //! is a dash, and names are made harmless here, for every format.
 
+pub(in crate::sim) mod plain;
+
 /// Stands where there is no figure.
 pub(super) const NONE: &str = "–";
 

@@ -93,14 +93,12 @@ impl Found {
         text.push_str(&self.table(rows.collect()));
         let _ = writeln!(text, "  {}", proof.text());
         if let Some(beside) = &proof.beside {
-            let told = [("success_rate", 100.0, " points"), ("amplification", 1.0, "")];
-            let told = told.into_iter().filter_map(|(name, times, unit)| {
+            let told = [
+                ("success_rate", "answered", 100.0, " points"),
+                ("amplification", "load", 1.0, ""),
+            ];
+            let told = told.into_iter().filter_map(|(name, word, times, unit)| {
                 let of = beside.differences.get(name)?;
-                let word = if name == "success_rate" {
-                    "answered"
-                } else {
-                    "load"
-                };
                 let (mean, low, high) = (times * of.mean, times * of.ci.low, times * of.ci.high);
                 Some(format!("{word} {mean:+.3}{unit} ({low:+.3} to {high:+.3})"))
             });

@@ -1,10 +1,11 @@
 //! What a live twin came to, for people.
 
-use super::{Document, digits, line, mark, percent, table, time_of_millis};
+use super::{Document, line, mark, table};
 use crate::scenario::Colour;
 use crate::sim::agreement::{Agreement, Figure};
 use crate::sim::assert::Judged;
 use crate::sim::document::{Agreed, Live};
+use crate::sim::report::figures::plain::{digits, length, percent};
 use crate::sim::study::Claim;
 
 pub(super) fn write(live: &Live) -> String {
@@ -64,7 +65,7 @@ fn written(what: &str, figure: Figure) -> (String, String) {
     let Figure { mean, error } = figure;
     match what {
         "success_rate" => (percent(mean), percent(error)),
-        "mean_ms" => (time_of_millis(mean), time_of_millis(error)),
+        "mean_ms" => (length(mean), length(error)),
         _ => (digits(mean, 4), digits(error, 2)),
     }
 }

@@ -118,12 +118,17 @@ fn word(holds: bool) -> &'static str {
     }
 }
 
-/// One figure of a summary in the tables: its heading, its name, itself, and how it is written.
+/// Stands for a recovery that there was not.
+const NEVER: &str = "never";
+
+/// One figure of a summary in the tables: its heading, its name, itself, how it is written, and what stands where it is
+/// none.
 struct Figure {
     heading: &'static str,
     name: &'static str,
     of: fn(&Summary) -> Option<f64>,
     write: fn(f64) -> String,
+    none: &'static str,
 }
 
 const FIGURES: [Figure; 10] = [
@@ -132,67 +137,77 @@ const FIGURES: [Figure; 10] = [
         name: "success_rate",
         of: |summary| Some(summary.success_rate),
         write: percent,
+        none: NONE,
     },
     Figure {
         heading: "load",
         name: "amplification",
         of: |summary| Some(summary.amplification),
         write: times,
+        none: NONE,
     },
     Figure {
         heading: "collapse",
         name: "p_collapse",
         of: |summary| Some(summary.p_collapse),
         write: percent,
+        none: NONE,
     },
     Figure {
         heading: "recovery",
         name: "recovery_s",
         of: |summary| summary.recovery_s,
         write: seconds,
+        none: NEVER,
     },
     Figure {
         heading: "mean",
         name: "mean_ms",
         of: |summary| summary.mean_ms,
         write: length,
+        none: NONE,
     },
     Figure {
         heading: "mean, retried",
         name: "mean_retried_ms",
         of: |summary| summary.mean_retried_ms,
         write: length,
+        none: NONE,
     },
     Figure {
         heading: "p50",
         name: "p50_ms",
         of: |summary| summary.p50_ms,
         write: length,
+        none: NONE,
     },
     Figure {
         heading: "p99",
         name: "p99_ms",
         of: |summary| summary.p99_ms,
         write: length,
+        none: NONE,
     },
     Figure {
         heading: "peak",
         name: "peak_per_s",
         of: |summary| Some(summary.peak_per_s),
         write: rate,
+        none: NONE,
     },
     Figure {
         heading: "cost",
         name: "cost_usd",
         of: |summary| Some(summary.cost_usd),
         write: dollars,
+        none: NONE,
     },
 ];
 
 fn seconds(seconds: f64) -> String {
     match seconds.is_finite() {
         true => length(seconds * 1_000.0),
-        false => "never".to_owned(),
+        false => NEVER.to_owned(),
     }
 }
 
@@ -221,11 +236,7 @@ pub(super) fn figures(part: &Part<'_>) -> String {
             count(summary.calls)
         );
         for figure in &shown {
-            let value = match ((figure.of)(summary), figure.name) {
-                (Some(value), _) => (figure.write)(value),
-                (None, "recovery_s") => "never".to_owned(),
-                (None, _) => NONE.to_owned(),
-            };
+            let value = (figure.of)(summary).map_or_else(|| figure.none.to_owned(), figure.write);
             let ci = summary.ci.get(figure.name).map(|ci| interval(*ci, figure.write));
             let _infallible = write!(rows, "<td class=\"n\">{value}{}</td>", ci.unwrap_or_default());
         }
