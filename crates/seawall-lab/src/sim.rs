@@ -32,6 +32,7 @@ mod weather;
 pub(crate) mod world;
 
 use agenda::Radix;
+use bounds::HowFar;
 use model::{Contender, Model};
 use seawall_core::trace::{Event, Recording};
 use tally::Tally;
@@ -42,13 +43,18 @@ use world::World;
 ///
 /// A run that becomes larger than its [`bounds`] ends there, and its tally says so.
 pub fn run(model: &Model, contender: &Contender, seed: u64) -> Tally {
+    run_watched(model, contender, seed, |_far| {})
+}
+
+/// The same run; `watch` hears every million steps how far it is.
+pub fn run_watched(model: &Model, contender: &Contender, seed: u64, watch: impl FnMut(HowFar)) -> Tally {
     if let Some(overran) = bounds::overran_before(model, contender) {
         return Tally {
             overran: Some(overran),
             ..Tally::default()
         };
     }
-    World::<Radix<_>>::new(model, contender, seed, Recording::Off).run()
+    World::<Radix<_>>::new(model, contender, seed, Recording::Off).run(watch)
 }
 
 /// The same run, and beside its tally what the engines of it wrote down: for each process, the clients' first and then

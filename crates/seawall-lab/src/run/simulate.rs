@@ -16,22 +16,67 @@ pub use schema::schema;
 pub use trace::TRACE_CALLS_MAX;
 
 use super::Halt;
-use crate::sim::bounds::Overrun;
+use crate::sim::bounds::{HowFar, Overrun};
+use crate::sim::luck::nanos;
 use crate::sim::study::{Job, Study};
+use crate::sim::summary::float;
 use crate::sim::tally::Tally;
+use seawall_core::time::{Duration, Instant};
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// How far a run is.
+/// How far it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Runs that are done.
     pub done: usize,
     /// All of them.
     pub of: usize,
+    /// Of those under way, the one that is least far: told of runs that take a million steps and more.
+    pub behind: Option<UnderWay>,
+}
+
+/// A run that is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnderWay {
+    /// How far it is.
+    pub far: HowFar,
+    /// Its horizon.
+    pub horizon: Duration,
+}
+
+impl UnderWay {
+    /// How much of its time has passed, 0 to 1: all of it, too, where only calls from before the horizon go on.
+    pub fn share(&self) -> f64 {
+        (nanos(self.far.now.since(Instant::START)) / nanos(self.horizon)).min(1.0)
+    }
+
+    /// How many steps it takes in all if it goes on like this; `None` before any of its time has passed.
+    pub fn steps_expected(&self) -> Option<f64> {
+        let share = self.share();
+        (share > 0.0).then(|| float(self.far.steps) / share)
+    }
+}
+
+/// Where each thread's run is.
+struct Abreast(Mutex<Vec<Option<UnderWay>>>);
+
+impl Abreast {
+    fn new(threads: usize) -> Self {
+        Self(Mutex::new(vec![None; threads]))
+    }
+
+    /// One of them is there now; which is the least far.
+    fn at(&self, thread: usize, run: Option<UnderWay>) -> Option<UnderWay> {
+        // What each wrote is whole, whoever panicked.
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all[thread] = run;
+        let under_way = all.iter().flatten();
+        under_way.copied().min_by(|a, b| a.share().total_cmp(&b.share()))
+    }
 }
 
 /// The most runs: a million, as many as a file may name seeds.
@@ -88,7 +133,7 @@ impl fmt::Display for Stopped {
 
 impl std::error::Error for Stopped {}
 
-/// Does every job of every study on so many threads, and tells `progress` after each. The tallies of each study stand in
+/// Does every job of every study on so many threads, and tells `progress` after each, and now and then within a long one. The tallies of each study stand in
 /// the order of its jobs. Where the machine has no more threads, those that there are do all of it.
 ///
 /// A job that has begun is not stopped: it ends before this returns.
@@ -112,31 +157,45 @@ pub fn run_studies(
     let (next, done) = (AtomicUsize::new(0), Mutex::new(vec![None; jobs.len()]));
     let (finished, kept) = (AtomicUsize::new(0), AtomicU64::new(0));
     let is_too_much = || kept.load(Ordering::Relaxed) > KEPT_BYTES_MAX;
-    let work = || {
+    let threads = threads.get().min(jobs.len()).max(1);
+    let abreast = Abreast::new(threads);
+    let tell = |thread: usize, run: Option<UnderWay>, done: usize| {
+        progress(Progress {
+            done,
+            of: jobs.len(),
+            behind: abreast.at(thread, run),
+        });
+    };
+    let work = |thread: usize| {
         while !halt.is_pulled() && !is_too_much() {
             let place = next.fetch_add(1, Ordering::Relaxed);
             let Some((study, job)) = jobs.get(place) else {
                 return;
             };
-            let tally = study.run(*job);
+            let horizon = study.model.horizon;
+            let tally = study.run_watched(*job, |far| {
+                let run = UnderWay { far, horizon };
+                tell(thread, Some(run), finished.load(Ordering::Relaxed));
+            });
             kept.fetch_add(tally.bytes(), Ordering::Relaxed);
             // A thread that panicked has told why; what the others did is right.
             let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
             done[place] = Some(tally);
             drop(done);
-            progress(Progress {
-                done: finished.fetch_add(1, Ordering::Relaxed) + 1,
-                of: jobs.len(),
-            });
+            tell(thread, None, finished.fetch_add(1, Ordering::Relaxed) + 1);
         }
     };
+    let work = &work;
     thread::scope(|scope| {
-        for _ in 1..threads.get().min(jobs.len()) {
-            if thread::Builder::new().spawn_scoped(scope, work).is_err() {
+        for thread in 1..threads {
+            if thread::Builder::new()
+                .spawn_scoped(scope, move || work(thread))
+                .is_err()
+            {
                 break;
             }
         }
-        work();
+        work(0);
     });
     if is_too_much() {
         return Err(Stopped::TooMuchToKeep);

@@ -48,7 +48,7 @@ pub fn search(simulation: &Simulation, runs: u64, prefers: Prefers) -> Search<As
     Search::new(task, Asserts(asserts.cloned().collect()))
 }
 
-/// Searches until it is over or `halt` is pulled; `progress` is told after each run, of all that are allowed. The lock is
+/// Searches until it is over or `halt` is pulled; `progress` is told after each run, of all that are allowed, and now and then within a long one. The lock is
 /// free while anything runs, so that whoever holds the other end may look at any time.
 ///
 /// # Errors
@@ -72,6 +72,7 @@ pub fn run<D: Demands>(
             progress(Progress {
                 done: count(before) + batch.done,
                 of: count(of),
+                behind: batch.behind,
             });
         };
         let tallies = match run_studies(&[study], threads, halt, tell) {

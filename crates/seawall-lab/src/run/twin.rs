@@ -173,7 +173,11 @@ pub fn live_studies(
                     let lived = ended.as_ref().map_or(0, Vec::len);
                     lock(&ends)[place] = ended;
                     let done = done.fetch_add(lived, Ordering::Relaxed) + lived;
-                    progress(Progress { done, of });
+                    progress(Progress {
+                        done,
+                        of,
+                        behind: None,
+                    });
                 }
                 Err(error) => *lock(&failed) = Some(error),
             }

@@ -5,6 +5,9 @@
 //! has become too large ends there and says so: it is no result, and nobody may take it for one. The bounds are numbers
 //! of the program and not of the machine, so that what runs on one runs on every other.
 //!
+//! A bound that is met after half an hour is told too late. So a run says now and then how far it is ([`HowFar`]), and one
+//! whose time hardly passes is ended by its [`Pace`], long before it has taken all its steps.
+//!
 //! What this does not cover: many runs side by side, each within its bounds, on a machine with little memory; and what
 //! all of them keep, which whoever keeps it bounds.
 
@@ -12,8 +15,11 @@ use super::luck::nanos;
 use super::model::{Contender, Load, Model, Outage, Renewal};
 use super::summary::float;
 use super::tally::{BIN, Bin};
-use seawall_core::time::Duration;
+use pace::Pace;
+use seawall_core::time::{Duration, Instant};
 use std::fmt;
+
+mod pace;
 
 /// The most that one run may hold: 4 GiB, twenty million calls at once.
 pub const RUN_BYTES_MAX: u64 = 4 << 30;
@@ -25,6 +31,8 @@ pub const HORIZON_MAX: Duration = Duration::from_secs(60 * 86_400);
 pub(super) const BINS_MAX: usize = 1 << 26;
 /// How many steps lie between two looks.
 const LOOK_EVERY: u64 = 1 << 14;
+/// After how many of these looks somebody hears how far the run is: some tenths of a second.
+const TOLD_EVERY: u64 = 1 << 20;
 /// What a process takes before anybody calls, and each of its gates, as measured.
 const PROCESS_BYTES: u64 = 512;
 const GATE_BYTES: u64 = 1_024;
@@ -44,6 +52,13 @@ pub enum Overrun {
     Steps,
     /// Time after the horizon, with calls that were still open.
     Time,
+    /// Things that happen within a little of its time, so that all of it would be far too many.
+    Pace {
+        /// How much of its time had passed.
+        passed: Duration,
+        /// In so many steps.
+        steps: u64,
+    },
 }
 
 impl fmt::Display for Overrun {
@@ -67,29 +82,57 @@ impl fmt::Display for Overrun {
                  shorter horizon or a shorter deadline ends them",
                 BIN.as_nanos() * BINS_MAX as u64 / 1_000_000_000 / 86_400
             ),
+            Self::Pace { passed, steps } => write!(
+                f,
+                "has taken {} million steps for its first {passed}, and at this pace needs more than the {} million that \
+                 are the most of one run; a longer time to think, fewer clients, a lower rate, or a shorter horizon make it \
+                 smaller",
+                steps / 1_000_000,
+                STEPS_MAX / 1_000_000
+            ),
         }
     }
 }
 
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HowFar {
+    /// Its time.
+    pub now: Instant,
+    /// What it has done so far.
+    pub steps: u64,
+}
+
 /// The bounds of a run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct Bounds {
     bytes_max: u64,
     steps_max: u64,
+    pace: Option<Pace>,
     steps: u64,
 }
 
-impl Default for Bounds {
-    fn default() -> Self {
-        Self::of(RUN_BYTES_MAX, STEPS_MAX)
-    }
-}
-
 impl Bounds {
+    /// Those of a run of `contender` in `model`, with these times in which it is not as it is otherwise.
+    pub(super) fn new(model: &Model, contender: &Contender, outages: &[Outage]) -> Self {
+        Self {
+            pace: Pace::new(model, contender, outages),
+            ..Self::of(RUN_BYTES_MAX, STEPS_MAX)
+        }
+    }
+
+    /// The same, with a pace that is taken over so few steps.
+    #[cfg(test)]
+    pub(super) fn with_pace_over(mut self, steps: u64) -> Self {
+        self.pace = self.pace.map(|pace| pace.taken_over(steps));
+        self
+    }
+
     pub(super) const fn of(bytes_max: u64, steps_max: u64) -> Self {
         Self {
             bytes_max,
             steps_max,
+            pace: None,
             steps: 0,
         }
     }
@@ -105,15 +148,27 @@ impl Bounds {
         }
     }
 
-    /// What is too much of a run that takes so many bytes.
-    pub(super) const fn broken(&self, bytes: u64) -> Option<Overrun> {
+    /// What is too much of a run that is at `now` and takes so many bytes.
+    pub(super) fn broken(&mut self, now: Instant, bytes: u64) -> Option<Overrun> {
         if bytes > self.bytes_max {
             Some(Overrun::Memory)
         } else if self.steps > self.steps_max {
             Some(Overrun::Steps)
         } else {
-            None
+            let far = HowFar {
+                now,
+                steps: self.steps,
+            };
+            self.pace.as_mut()?.too_slow(far)
         }
+    }
+
+    /// How far a run is that is at `now`, where it is time to tell it.
+    pub(super) fn told(&self, now: Instant) -> Option<HowFar> {
+        self.steps.is_multiple_of(TOLD_EVERY).then_some(HowFar {
+            now,
+            steps: self.steps,
+        })
     }
 }
 

@@ -5,6 +5,7 @@
 //! same luck, seed by seed, what may collapse is told as a share of seeds, and every figure comes with how far it can
 //! be trusted.
 
+use super::bounds::HowFar;
 use super::model::{Contender, Model};
 use super::summary::{Summary, beside};
 use super::tally::Tally;
@@ -53,7 +54,12 @@ impl Study {
 
     /// Does one run.
     pub fn run(&self, job: Job) -> Tally {
-        super::run(&self.model, &self.contenders[job.contender], job.seed)
+        self.run_watched(job, |_far| {})
+    }
+
+    /// The same; `watch` hears now and then how far it is.
+    pub fn run_watched(&self, job: Job, watch: impl FnMut(HowFar)) -> Tally {
+        super::run_watched(&self.model, &self.contenders[job.contender], job.seed, watch)
     }
 
     /// What came out, from the tallies of all jobs in their order.

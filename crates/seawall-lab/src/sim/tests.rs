@@ -117,7 +117,7 @@ fn both_agendas_and_both_halves_of_a_day_tell_the_same() {
     let tally = run(&model, &contender, SEED);
     assert_eq!(
         tally,
-        World::<Heap<_>>::new(&model, &contender, SEED, Recording::Off).run()
+        World::<Heap<_>>::new(&model, &contender, SEED, Recording::Off).run(|_far| {})
     );
     assert_eq!(tally, run(&model, &contender, SEED));
     assert_ne!(tally, run(&model, &contender, SEED + 1));

@@ -14,9 +14,9 @@ mod patience;
 pub(crate) mod sources;
 
 use super::agenda::Agenda;
-use super::bounds::{Bounds, Look, bins_bytes};
+use super::bounds::{Bounds, HowFar, Look, bins_bytes};
 use super::luck::{Draws, Luck, Purpose};
-use super::model::{Contender, Load, Model, Server, Spread, Told, Trouble};
+use super::model::{Contender, Load, Model, Outage, Server, Spread, Told, Trouble};
 use super::server::{Desk, Fate, Taken, Ticket};
 use super::tally::Tally;
 use callers::{Attempt, Attempts, Call, Calls};
@@ -81,6 +81,16 @@ impl Life {
     }
 }
 
+/// What came of letting the next thing happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    On,
+    /// The same, and the run has looked at itself.
+    Looked,
+    /// Nothing is left, or it is too much.
+    Over,
+}
+
 /// A run of one contender in a model.
 #[derive(Debug)]
 pub(super) struct World<'m, A> {
@@ -143,6 +153,7 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
                 Desk::new(server, outages, luck)
             })
             .collect();
+        let outages: Vec<Outage> = desks.iter().flat_map(Desk::outages).copied().collect();
         let mut world = Self {
             luck,
             now: Instant::START,
@@ -156,39 +167,57 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
             passing_on: false,
             next: VecDeque::new(),
             tally: Tally::of_layers(model.layers.len() + 1),
-            bounds: Bounds::default(),
+            bounds: Bounds::new(model, contender, &outages),
             model,
         };
         world.set_out();
         world
     }
 
-    /// Runs to the end: no call begins after the horizon, and those that are there go on to theirs.
-    pub(super) fn run(mut self) -> Tally {
-        while self.step() {}
+    /// Runs to the end: no call begins after the horizon, and those that are there go on to theirs. `watch` hears now and
+    /// then how far it is.
+    pub(super) fn run(mut self, mut watch: impl FnMut(HowFar)) -> Tally {
+        self.pass(&mut watch);
         self.tally.sum_up();
         self.tally
     }
 
     /// The same, and what the engines wrote down, process by process.
     pub(super) fn run_traced(mut self) -> (Tally, Vec<Vec<trace::Event>>) {
-        while self.step() {}
+        self.pass(&mut |_far| {});
         self.tally.sum_up();
         let fleets = self.layers.iter_mut().map(|layer| &mut layer.fleet);
         (self.tally, fleets.flat_map(Fleet::drain).collect())
     }
 
-    /// Lets the next thing happen; `false` where nothing is left.
+    /// Lets everything happen.
+    fn pass(&mut self, watch: &mut impl FnMut(HowFar)) {
+        loop {
+            match self.step() {
+                Step::On => {}
+                Step::Looked => {
+                    if let Some(far) = self.bounds.told(self.now) {
+                        watch(far);
+                    }
+                }
+                Step::Over => return,
+            }
+        }
+    }
+
+    /// Lets the next thing happen.
     #[inline]
-    fn step(&mut self) -> bool {
+    fn step(&mut self) -> Step {
         let Some((at, event)) = self.agenda.pop() else {
-            return false;
+            return Step::Over;
         };
         self.now = at;
-        if self.bounds.steps() == Look::Now {
-            self.tally.overran = self.tally.overran.or_else(|| self.bounds.broken(self.bytes()));
+        let look = self.bounds.steps();
+        if look == Look::Now {
+            let bytes = self.bytes();
+            self.tally.overran = self.tally.overran.or_else(|| self.bounds.broken(at, bytes));
             if self.tally.overran.is_some() {
-                return false;
+                return Step::Over;
             }
         }
         match event {
@@ -226,7 +255,10 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
         while let Some((connection, waiting)) = self.next.pop_front() {
             self.begin_waiting(connection, waiting);
         }
-        true
+        match look {
+            Look::Now => Step::Looked,
+            Look::Later => Step::On,
+        }
     }
 
     /// What is there at once, in bytes, roughly: what grows without end in a world that is too much.

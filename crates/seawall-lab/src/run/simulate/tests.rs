@@ -102,3 +102,32 @@ fn a_machine_without_more_threads_does_all_of_it_with_those_that_it_has() {
     let tallies = run_studies(studies, NonZeroUsize::MAX, &Halt::default(), |_| {});
     assert_eq!(tallies.map(|tallies| tallies[0].len()), Ok(6));
 }
+
+#[test]
+fn of_runs_under_way_the_one_that_is_least_far_is_told() {
+    // Could break by a thread whose run has ended and still stands for one, or by a share of another horizon.
+    let run = |passed, horizon| UnderWay {
+        far: HowFar {
+            now: Instant::START.after(Duration::from_secs(passed)),
+            steps: 1_000,
+        },
+        horizon: Duration::from_secs(horizon),
+    };
+    let abreast = Abreast::new(3);
+    assert_eq!(abreast.at(1, Some(run(30, 60))), Some(run(30, 60)));
+    assert_eq!(
+        abreast.at(0, Some(run(40, 400))),
+        Some(run(40, 400)),
+        "a tenth of it"
+    );
+    assert_eq!(abreast.at(1, Some(run(31, 60))), Some(run(40, 400)));
+    assert_eq!(abreast.at(0, None), Some(run(31, 60)));
+    assert_eq!(abreast.at(1, None), None);
+    assert_eq!(run(40, 400).steps_expected(), Some(10_000.0));
+    assert_eq!(run(0, 400).steps_expected(), None);
+    assert_eq!(
+        run(500, 400).steps_expected(),
+        Some(1_000.0),
+        "the last calls end"
+    );
+}

@@ -4,7 +4,7 @@ use super::World;
 use super::sources::Source;
 use crate::sim::agenda::Radix;
 use crate::sim::bounds::{Bounds, Overrun};
-use crate::sim::kit::plain;
+use crate::sim::kit::{at_once, bare, contender, plain};
 use crate::sim::luck::{Length, Luck};
 use crate::sim::model::*;
 use crate::sim::tally::Tally;
@@ -301,15 +301,15 @@ fn a_run_that_becomes_too_large_ends_and_says_so() {
         (
             model(open(50.0), vec![workers(2, Vec::new())]),
             bare(2),
-            Bounds::default(),
+            Bounds::of(u64::MAX, u64::MAX),
             None,
         ),
     ];
     for (model, contender, bounds, expected) in cases {
         let mut world = World::<Radix<_>>::new(&model, &contender, 1, seawall_core::trace::Recording::Off);
         world.bounds = bounds;
-        let tally = world.run();
-        assert_eq!(tally.overran, expected, "{bounds:?}");
+        let tally = world.run(|_far| {});
+        assert_eq!(tally.overran, expected);
         assert!(
             expected.is_none() || tally.events < 200_000,
             "{} events",
@@ -439,4 +439,40 @@ fn a_line_of_any_length_that_a_breaker_turns_away_at_once_needs_no_stack() {
         at_once > Some(20_000),
         "{at_once:?} of the line were turned away at once"
     );
+}
+
+#[test]
+fn a_run_that_gets_nowhere_is_told_of_and_ends_by_its_pace() {
+    // Could break by a run of a quarter of an hour that says nothing, or that is found hopeless only at its last step.
+    let load = Load::Closed {
+        clients: 100,
+        think: Length::Fixed(Duration::from_micros(1)),
+        start: Start::Together,
+        calls_each: None,
+    };
+    let down = Outage {
+        at: Instant::START,
+        lasts: Duration::from_secs(3_600),
+        how: Trouble::FailFast,
+        share: 1.0,
+    };
+    let down = Server {
+        outages: vec![down],
+        ..Server::default()
+    };
+    let hour = Model {
+        horizon: Duration::from_secs(3_600),
+        ..model(load, vec![down])
+    };
+    let never_again = contender("none", at_once(bare(0)), Fleet::One);
+    let mut world = World::<Radix<_>>::new(&hour, &never_again, 1, seawall_core::trace::Recording::Off);
+    world.bounds = Bounds::new(&hour, &never_again, &hour.servers[0].outages).with_pace_over(600_000);
+    let mut told = Vec::new();
+    let tally = world.run(|far| told.push(far));
+    let [far] = told[..] else { panic!("{told:?}") };
+    assert_eq!(far.steps, 1 << 20);
+    let Some(Overrun::Pace { passed, steps }) = tally.overran else {
+        panic!("{:?}", tally.overran)
+    };
+    assert!(passed >= far.now.since(Instant::START) && (1_200_000..1_300_000).contains(&steps));
 }
