@@ -3,20 +3,19 @@
 //! What can go wrong: a run that Ctrl-C does not end, a line of progress that stays on the terminal, or a thread that is
 //! waited for after everybody left. So there is one loop, whatever runs.
 
+mod screen;
+
 use crate::common::Common;
 use crate::failure::Failure;
 use crate::interrupts::Interrupts;
+use screen::Screen;
 use seawall::clock::{Clock as _, TokioClock};
-use seawall_core::time::{Duration, Instant};
+use seawall_core::time::Duration;
 use seawall_lab::run::Halt;
 use seawall_lab::run::simulate::Progress;
-use std::io::{IsTerminal as _, Write as _};
 use std::num::NonZeroUsize;
 use std::thread;
 use tokio::sync::{oneshot, watch};
-
-/// How often progress is drawn at the most.
-const DRAWN_EVERY: Duration = Duration::from_millis(100);
 
 /// How work ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +76,7 @@ impl Watch {
             tokio::select! {
                 over = &mut over => break over.map(Ended::OfItself),
                 Ok(()) = told.changed() => self.screen.show(*told.borrow_and_update()),
+                () = self.screen.next_look() => self.screen.look(),
                 () = &mut alarm, if time.is_some() => break Ok(Ended::AfterItsTime),
                 () = self.interrupts.next() => break Ok(Ended::Interrupted),
             }
@@ -84,44 +84,5 @@ impl Watch {
         halt.pull();
         self.screen.clear();
         ended.map_err(|_dropped| Failure::internal("a run has panicked"))
-    }
-}
-
-/// A line of a terminal that says how far it is; of a pipe nothing.
-struct Screen {
-    clock: TokioClock,
-    drawn_at: Option<Instant>,
-    draws: bool,
-    /// What is counted.
-    what: &'static str,
-}
-
-impl Screen {
-    fn new(common: Common, what: &'static str) -> Self {
-        Self {
-            clock: TokioClock::new(),
-            drawn_at: None,
-            draws: !common.is_quiet() && std::io::stderr().is_terminal(),
-            what,
-        }
-    }
-
-    fn show(&mut self, progress: Option<Progress>) {
-        let Some(Progress { done, of }) = progress.filter(|_| self.draws) else {
-            return;
-        };
-        let now = self.clock.now();
-        if self.drawn_at.is_some_and(|at| now.since(at) < DRAWN_EVERY) {
-            return;
-        }
-        self.drawn_at = Some(now);
-        // Who cannot see it misses nothing.
-        let _ = write!(std::io::stderr(), "\r\x1b[K{done} of {of} {}", self.what);
-    }
-
-    fn clear(&self) {
-        if self.drawn_at.is_some() {
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
-        }
     }
 }
