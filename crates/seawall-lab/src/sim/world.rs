@@ -376,6 +376,8 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
                 let back = self.hop(attempt);
                 let at = self.now.after(there).after(back);
                 self.agenda.push(at, Event::Writes { server, job });
+                // Its caller may leave before the write is there; it has reached the server all the same.
+                self.count_arrival(&call, &out);
                 return;
             }
             Taken::Over(Fate::Refused) => self.count_unreached(&call),
@@ -463,11 +465,6 @@ impl<'m, A: Agenda<Event> + Default> World<'m, A> {
     fn writes(&mut self, server: u16, job: u32) {
         self.tally.events += 1;
         let done = self.desks[usize::from(server)].write(job);
-        let (attempt, life) = halves(done.job.attempt);
-        if let Some(out) = self.attempts.get(attempt, life).copied() {
-            let call = self.calls[out.call];
-            self.count_arrival(&call, &out);
-        }
         self.reply(done.job.attempt, done.fate);
     }
 

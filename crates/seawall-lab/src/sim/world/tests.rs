@@ -4,7 +4,7 @@ use super::World;
 use super::sources::Source;
 use crate::sim::agenda::Radix;
 use crate::sim::bounds::{Bounds, Overrun};
-use crate::sim::kit::{at_once, bare, contender, plain};
+use crate::sim::kit::{at_once, bare, built, contender, plain};
 use crate::sim::luck::{Length, Luck};
 use crate::sim::model::*;
 use crate::sim::tally::Tally;
@@ -439,6 +439,36 @@ fn a_line_of_any_length_that_a_breaker_turns_away_at_once_needs_no_stack() {
         at_once > Some(20_000),
         "{at_once:?} of the line were turned away at once"
     );
+}
+
+#[test]
+fn a_write_whose_caller_has_left_has_reached_its_server() {
+    // Could break by an attempt under an optimistic lock that is counted with its write alone: who gives up between the
+    // two would put no load on the row, however many they are.
+    let lock = Server {
+        capacity: Capacity::OptimisticLock,
+        ..Server::default()
+    };
+    let far = Model {
+        hop: Length::Fixed(millis(100)),
+        warmup: Duration::ZERO,
+        ..model(open(2.0), vec![lock])
+    };
+    let left = |first_byte| {
+        let policy = built(bare(0).first_byte(millis(first_byte)));
+        World::<Radix<_>>::new(
+            &far,
+            &contender("it", policy, Fleet::One),
+            1,
+            seawall_core::trace::Recording::Off,
+        )
+        .run(|_far| {})
+    };
+    let (hasty, patient) = (left(150), left(1_000));
+    assert!(hasty.succeeded == 0 && patient.succeeded > 10);
+    assert_eq!((hasty.arrivals, patient.arrivals), (hasty.calls, patient.calls));
+    // Who leaves before its read is there has reached nothing.
+    assert_eq!(left(50).arrivals, 0);
 }
 
 #[test]
