@@ -82,6 +82,9 @@ pub struct Figures {
     /// The part, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
+    /// Whether a recovery could be seen: a given outage ends, and early enough before the horizon.
+    #[serde(skip)]
+    pub sees_recovery: bool,
     /// The figures.
     #[serde(flatten)]
     pub summary: Summary,
@@ -228,8 +231,10 @@ fn figures(studies: &[Study], tallies: &[Vec<Tally>]) -> Vec<Figures> {
     let several = studies.len() > 1;
     let figures = studies.iter().zip(tallies).flat_map(|(study, tallies)| {
         let part = several.then(|| study.name.clone());
+        let sees_recovery = study.recovers_from().is_some();
         let figures = move |summary| Figures {
             part: part.clone(),
+            sees_recovery,
             summary,
         };
         study.summaries(tallies).into_iter().map(figures)

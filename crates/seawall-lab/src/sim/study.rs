@@ -7,7 +7,7 @@
 
 use super::bounds::HowFar;
 use super::model::{Contender, Model};
-use super::summary::{Summary, beside};
+use super::summary::{Summary, beside, sees_recovery};
 use super::tally::Tally;
 use seawall_core::time::Instant;
 use serde::Serialize;
@@ -64,7 +64,7 @@ impl Study {
 
     /// What came out, from the tallies of all jobs in their order.
     pub fn summaries(&self, tallies: &[Tally]) -> Vec<Summary> {
-        let outage_end = self.outage_end();
+        let outage_end = self.recovers_from();
         let runs = tallies.chunks(self.seeds.max(1) as usize);
         let mut summaries: Vec<Summary> = self
             .contenders
@@ -79,6 +79,13 @@ impl Study {
             }
         }
         summaries
+    }
+
+    /// The end of the last given outage, from which runs recover; `None` where there is none, and where the horizon is too
+    /// near to tell.
+    pub fn recovers_from(&self) -> Option<Instant> {
+        let horizon = Instant::START.after(self.model.horizon);
+        self.outage_end().filter(|end| sees_recovery(*end, horizon))
     }
 
     /// When the last given outage ends; `None` where there is none.

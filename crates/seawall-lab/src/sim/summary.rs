@@ -128,16 +128,32 @@ pub fn has_collapsed(tally: &Tally, horizon: Instant) -> bool {
 /// Seconds from the end of an outage to the first 5 s of which 97 % of what was due was answered; `None`: not before
 /// the horizon. Where nothing was due nothing has recovered.
 pub fn recovery(tally: &Tally, outage_end: Instant, horizon: Instant) -> Option<f64> {
-    let end = bin_of(horizon).min(tally.bins.len());
-    let first = bin_of(outage_end.after(BIN).before(Duration::from_nanos(1)));
-    let count = |bins: &[Bin], of: fn(&Bin) -> u32| bins.iter().map(|bin| u64::from(of(bin))).sum::<u64>();
-    let windows = tally.bins.get(first..end)?.windows(RECOVERY_BINS);
-    let recovered = windows.enumerate().find(|(_, bins)| {
-        let due = count(bins, |bin| bin.due);
-        due > 0 && 100 * count(bins, |bin| bin.answered) >= 97 * due
+    let first = first_window(outage_end);
+    let last = bin_of(horizon).checked_sub(RECOVERY_BINS)?;
+    // Bins end with the last thing that happened; a window goes up to the horizon all the same.
+    let there = |bin: usize| bin.min(tally.bins.len());
+    let recovered = (first..=last).find(|from| {
+        let bins = &tally.bins[there(*from)..there(from + RECOVERY_BINS)];
+        let count = |of: fn(&Bin) -> u32| bins.iter().map(|bin| u64::from(of(bin))).sum::<u64>();
+        let due = count(|bin| bin.due);
+        due > 0 && 100 * count(|bin| bin.answered) >= 97 * due
     })?;
-    let at = Instant::START.after(BIN.times((first + recovered.0) as u64));
+    let at = Instant::START.after(BIN.times(recovered as u64));
     Some(millis(at.since(outage_end)) / 1_000.0)
+}
+
+/// The least that is needed from the end of an outage to the horizon, for a recovery to be seen.
+pub const RECOVERY_SEEN_IN: Duration = BIN.times(RECOVERY_BINS as u64);
+
+/// Whether a recovery from an outage that ends then could be seen before the horizon.
+pub fn sees_recovery(outage_end: Instant, horizon: Instant) -> bool {
+    let last = bin_of(horizon).checked_sub(RECOVERY_BINS);
+    last.is_some_and(|last| first_window(outage_end) <= last)
+}
+
+/// The first bin that is wholly after an outage.
+fn first_window(outage_end: Instant) -> usize {
+    bin_of(outage_end.after(BIN).before(Duration::from_nanos(1)))
 }
 
 /// The same of each seed.

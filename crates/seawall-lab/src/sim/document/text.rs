@@ -251,7 +251,7 @@ fn figures(document: &Document) -> String {
             rows.clear();
             part = of.part.as_ref();
         }
-        rows.push(row(document, of, costs));
+        rows.push(row(of, costs));
     }
     match part {
         Some(part) => text.push_str(&format!("\n{}\n{}", line(part), table(&head, &rows))),
@@ -260,46 +260,31 @@ fn figures(document: &Document) -> String {
     text
 }
 
-fn row(document: &Document, of: &Figures, costs: bool) -> Vec<String> {
+fn row(of: &Figures, costs: bool) -> Vec<String> {
     let Summary { name, .. } = &of.summary;
     let sum = &of.summary;
     let millis = |time: Option<f64>| time.map_or_else(|| "–".to_owned(), length);
-    let recovery = match (sum.recovery_s, has_outages(document, of)) {
+    let recovery = match (sum.recovery_s, of.sees_recovery) {
         (Some(seconds), _) => length(seconds * 1e3),
         (None, true) => "never".to_owned(),
         (None, false) => "–".to_owned(),
     };
+    // Where nobody called there is no share of calls.
+    let of_calls = |figure: String| if sum.calls > 0 { figure } else { "–".to_owned() };
     let mut row = vec![
         line(name),
-        percent(sum.success_rate),
-        digits(sum.amplification, 3),
+        of_calls(percent(sum.success_rate)),
+        of_calls(digits(sum.amplification, 3)),
         millis(sum.p50_ms),
         millis(sum.p99_ms),
         digits(sum.peak_per_s, 4),
         recovery,
-        percent(sum.p_collapse),
+        of_calls(percent(sum.p_collapse)),
     ];
     if costs {
         row.push(format!("${:.2}", sum.cost_usd));
     }
     row
-}
-
-/// Whether the servers of this part have given outages: only then "no recovery" means that there was none.
-fn has_outages(document: &Document, of: &Figures) -> bool {
-    let is_part = |part: &&Map<String, Value>| {
-        of.part
-            .as_ref()
-            .is_none_or(|name| part.get("name").and_then(Value::as_str) == Some(name))
-    };
-    let servers = document.scenario.iter().filter(is_part);
-    let mut servers = servers
-        .filter_map(|part| part.get("server")?.as_array())
-        .flatten();
-    servers.any(|server| {
-        let outages = server.get("outages").and_then(Value::as_array);
-        outages.is_some_and(|outages| !outages.is_empty())
-    })
 }
 
 /// A preset's own rows, whose keys are the columns.
@@ -380,7 +365,7 @@ pub(super) fn measured(document: &Document, judged: &Judged) -> String {
         (Unit::Plain, Some(figure)) => digits(figure, 4),
         (Unit::Time, Some(millis)) => format!("{} ms", digits(millis, 4)),
         (Unit::LongTime, Some(seconds)) => format!("{} s", digits(seconds, 4)),
-        (Unit::LongTime, None) if of.is_some_and(|of| has_outages(document, of)) => "never".to_owned(),
+        (Unit::LongTime, None) if of.is_some_and(|of| of.sees_recovery) => "never".to_owned(),
         (Unit::Share | Unit::Plain | Unit::Time | Unit::LongTime, None) => "nothing to measure".to_owned(),
     }
 }

@@ -70,7 +70,7 @@ impl Candidate {
 
     fn of(&self, study: &Study, demands: &impl Demands, tallies: &[Tally]) -> CameTo {
         let name = &self.contender.name;
-        let summary = Summary::of(name, &study.model, study.outage_end(), tallies);
+        let summary = Summary::of(name, &study.model, study.recovers_from(), tallies);
         let all = 0..demands.texts().len();
         CameTo {
             answered: Answered::of(tallies, self.contender.policy.call.deadline()),

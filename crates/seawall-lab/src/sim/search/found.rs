@@ -194,7 +194,7 @@ impl<D: Demands> Search<D> {
                 .map(|(_, candidate)| figures(&candidate.came_to, candidate.seeds, &texts))
                 .collect(),
             tells: Tells {
-                recovery: study.outage_end().is_some(),
+                recovery: study.recovers_from().is_some(),
                 cost: ran().any(|candidate| candidate.came_to.summary.cost_usd > 0.0),
             },
         }

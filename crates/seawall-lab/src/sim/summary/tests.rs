@@ -33,6 +33,24 @@ fn where_nothing_was_due_nothing_has_recovered() {
 }
 
 #[test]
+fn a_recovery_is_seen_up_to_the_horizon_and_where_none_could_be_nobody_says_never() {
+    // Could break by a run whose last call is soon after the outage, and no window of five seconds left behind it: all
+    // were answered, and it had never recovered.
+    let quiet = run((0..120).map(|bin| (u32::from(bin == 110), u32::from(bin == 110), 1)));
+    assert_eq!(recovery(&quiet, at(10), at(60)), Some(0.0));
+    assert_eq!(recovery(&quiet, at(7), at(12)), Some(0.0));
+    for (end, horizon, sees) in [
+        (5, 60, true),
+        (55, 60, true),
+        (56, 60, false),
+        (70, 60, false),
+        (0, 4, false),
+    ] {
+        assert_eq!(sees_recovery(at(end), at(horizon)), sees, "{end} of {horizon}");
+    }
+}
+
+#[test]
 fn the_last_twenty_seconds_are_those_before_the_horizon() {
     // Could break by a run whose last call ended early: its last twenty seconds were counted from there, but not of a
     // policy with a breaker, whose gates are looked at up to the horizon.

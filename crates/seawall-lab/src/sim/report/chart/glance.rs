@@ -112,7 +112,7 @@ fn columns(scene: &Scene<'_>, summaries: &[Summary]) -> Vec<Column> {
         column("99 % take at most", None, each(&p99)),
         column("seeds that collapse", Some(all), each(&collapse)),
     ];
-    if scene.part.study.outage_end().is_some() {
+    if scene.part.study.recovers_from().is_some() {
         columns.push(column("recovery", None, each(&back)));
     }
     columns

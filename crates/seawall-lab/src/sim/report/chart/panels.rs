@@ -124,7 +124,7 @@ fn gist(part: &Part<'_>, policy: usize) -> String {
         format!("success {}", percent(summary.success_rate)),
         format!("load {}", times(summary.amplification)),
     ];
-    let back = part.study.outage_end().map(|_| match summary.recovery_s {
+    let back = part.study.recovers_from().map(|_| match summary.recovery_s {
         Some(seconds) => format!("back in {}", recovery(seconds)),
         None => "never back".to_owned(),
     });

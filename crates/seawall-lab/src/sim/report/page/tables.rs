@@ -213,7 +213,7 @@ fn seconds(seconds: f64) -> String {
 
 /// The figures of a study's policies, each with its interval below it.
 pub(super) fn figures(part: &Part<'_>) -> String {
-    let has_outage = part.study.outage_end().is_some();
+    let has_outage = part.study.recovers_from().is_some();
     let costs = part.summaries.iter().any(|summary| summary.cost_usd > 0.0);
     let shown: Vec<&Figure> = FIGURES
         .iter()
