@@ -229,6 +229,39 @@ impl Length {
             } => whole(nanos(mean) * (1.0 - rare) + nanos(rare_mean) * rare),
         }
     }
+
+    /// The variance in squares of the mean: how much a queue behind it varies. 0 of what takes no time.
+    pub(crate) fn squared_variation(self) -> f64 {
+        let mean = nanos(self.mean());
+        if mean <= 0.0 {
+            return 0.0;
+        }
+        let variance = match self {
+            Self::Fixed(_) => 0.0,
+            Self::Uniform { shortest, longest } => {
+                let wide = nanos(longest) - nanos(shortest);
+                wide * wide / 12.0
+            }
+            Self::Exponential { .. } => mean * mean,
+            Self::FoldedNormal { mean: m, deviation } => {
+                let (m, s) = (nanos(m), nanos(deviation));
+                m * m + s * s - mean * mean
+            }
+            Self::LogNormal { p50, .. } => {
+                let above = mean / nanos(p50);
+                mean * mean * (above * above - 1.0)
+            }
+            Self::Bimodal {
+                mean: most,
+                rare_mean,
+                rare,
+            } => {
+                let (most, few) = (nanos(most), nanos(rare_mean));
+                2.0 * (most * most * (1.0 - rare) + few * few * rare) - mean * mean
+            }
+        };
+        (variance / (mean * mean)).max(0.0)
+    }
 }
 
 /// How many of something there are.

@@ -10,6 +10,7 @@
 //! Bronson et al., "Metastable Failures in Distributed Systems" (HotOS 2021); M. Brooker, "Will circuit breakers solve
 //! my problems?" (2022). Forms about the policy alone are [`seawall_core::load`]'s, which `seawall check` uses as well.
 
+mod chance;
 mod forms;
 mod harm;
 mod herd;
@@ -106,6 +107,8 @@ pub enum Code {
     Trigger,
     /// Whether an outage does is a matter of chance.
     TriggerUnknown,
+    /// The breaker ends each overload, and the usual load begins the next without any outage.
+    ChanceBegins,
     /// How long what an outage leaves takes to drain.
     Drain,
     /// What layers multiply to.
@@ -205,6 +208,7 @@ impl Code {
             | Self::OverCapacity
             | Self::OverLimit
             | Self::Trigger
+            | Self::ChanceBegins
             | Self::PoolSaturates
             | Self::BreakerHarms => Weight::Warning,
             Self::CapacityUnknown | Self::LoadUnknown | Self::TriggerUnknown => Weight::Unknown,

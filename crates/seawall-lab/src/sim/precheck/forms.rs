@@ -27,6 +27,52 @@ pub(super) fn coupled_answer_s(alone_s: f64, slope_s: f64, per_s: f64) -> Option
     (left > 0.0).then(|| alone_s / left)
 }
 
+/// Of answers at so many attempts a second, those that take longer than `patience_s` by chance: how many attempts are there
+/// varies around its mean as a birth and death process does, with λ ÷ k where k is how fast it returns to the mean.
+pub(super) fn coupled_late_share(alone_s: f64, slope_s: f64, per_s: f64, patience_s: f64) -> f64 {
+    let Some(answer_s) = coupled_answer_s(alone_s, slope_s, per_s) else {
+        return 1.0;
+    };
+    let returns_per_s = alone_s / (answer_s * answer_s);
+    let deviation = libm::sqrt(per_s / returns_per_s);
+    let room = (patience_s - answer_s) / slope_s;
+    libm::erfc(room / deviation / std::f64::consts::SQRT_2) / 2.0
+}
+
+/// A server that slows down with its load.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Coupled {
+    pub(super) alone_s: f64,
+    pub(super) slope_s: f64,
+    /// So many attempts there make answers as long as anybody waits.
+    pub(super) most: f64,
+}
+
+impl Coupled {
+    /// How long answers are late after a burst of `lasts_s`, each load without extras and with all of them, which come
+    /// where answers are late. Steps of a hundredth of an answer are small against how fast it changes; `None` where
+    /// it takes longer than a day of answers.
+    pub(super) fn drain_s(&self, usual: (f64, f64), burst: (f64, f64), lasts_s: f64) -> Option<f64> {
+        const STEPS_MAX: u32 = 10_000_000;
+        let step_s = self.alone_s / 100.0;
+        let next = |there: f64, (calls, all): (f64, f64)| {
+            let comes = if there < self.most { calls } else { all };
+            (there + step_s * (comes - there / (self.alone_s + self.slope_s * there))).max(0.0)
+        };
+        let mut there = usual.0 * coupled_answer_s(self.alone_s, self.slope_s, usual.0)?;
+        let mut at_s = 0.0;
+        for _ in 0..STEPS_MAX {
+            let load = if at_s < lasts_s { burst } else { usual };
+            if at_s >= lasts_s && there < self.most {
+                return Some((at_s - lasts_s).max(0.0));
+            }
+            there = next(there, load);
+            at_s += step_s;
+        }
+        None
+    }
+}
+
 /// How long a queue takes that grew for `lasts_s`, until who joins it is answered within `patience_s`; `None`: for ever.
 pub(super) fn drain_s(per_s: f64, bears_per_s: f64, left: f64, lasts_s: f64, patience_s: f64) -> Option<f64> {
     let spare = bears_per_s - per_s;

@@ -1,5 +1,6 @@
 //! Whether an overload keeps itself alive, and what outages leave behind.
 
+use super::chance;
 use super::forms::{coupled_answer_s, drain_s, mean_waits, seconds, until_open};
 use super::world::{Bears, Comes, Reckoned, failing};
 use super::{Code, Finding, Stability, percent, shown};
@@ -67,6 +68,7 @@ fn openly(
         );
         findings.push(Finding::new(Code::Headroom, text, numbers));
         findings.extend(drains(reckoned, per_s, most, bears));
+        findings.extend(chance::drain_of_bursts(reckoned, per_s));
         return Stability::Stable;
     }
     let text = format!(
@@ -76,9 +78,16 @@ fn openly(
     );
     findings.push(Finding::new(Code::NoHeadroom, text, numbers));
     if let Some(held) = held(reckoned, bears, at_once, most) {
+        let by_breaker = held.code == Code::HeldByBreaker;
+        let begins_again = by_breaker.then(|| chance::begins(reckoned, usual)).flatten();
         findings.push(held);
         findings.extend(drains(reckoned, per_s, per_s, bears));
-        return Stability::Stable;
+        let stability = match begins_again {
+            Some(_) => Stability::Vulnerable,
+            None => Stability::Stable,
+        };
+        findings.extend(begins_again);
+        return stability;
     }
     findings.extend(by_chance(reckoned));
     let triggers: Vec<Finding> = triggers(reckoned, per_s, bears).collect();
@@ -212,21 +221,27 @@ fn held_by_breaker(reckoned: &Reckoned<'_>, bears: f64, attempts_per_s: f64) -> 
         .filter(|breaker| breaker.mode() == Mode::Auto)?;
     let each_per_s = attempts_per_s / f64::from(caller.processes);
     let closed_s = until_open(&breaker, 1.0, each_per_s)? / each_per_s;
-    if closed_s > seconds(reckoned.model.horizon) {
+    let open_s = seconds(breaker.open_for());
+    // What came while it was closed, behind as much as anybody waits for.
+    let queue_s = attempts_per_s * closed_s / bears + reckoned.patience_s;
+    let over_s = closed_s + queue_s.max(open_s);
+    if over_s > seconds(reckoned.model.horizon) {
         return None;
     }
-    let open_s = seconds(breaker.open_for());
     let text = format!(
         "when attempts fail one after the other, the breaker opens after {} s for {} s, longer where that is not enough; in \
-         that time the servers work off {} attempts that nobody waits for",
+         that time the servers work off {} attempts that nobody waits for, and some {} s after an overload began answers \
+         come in time again",
         shown(closed_s),
         shown(open_s),
-        shown(bears * open_s)
+        shown(bears * open_s),
+        shown(over_s)
     );
     let numbers = [
         ("closed_s", closed_s),
         ("open_s", open_s),
         ("worked_off", bears * open_s),
+        ("over_s", over_s),
     ];
     Some(Finding::new(Code::HeldByBreaker, text, numbers))
 }

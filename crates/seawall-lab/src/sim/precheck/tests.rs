@@ -401,6 +401,86 @@ fn what_is_called_stable_recovers_and_what_is_called_metastable_does_not() {
     }
 }
 
+/// Brooker's server, which slows down with its load, and a burst of 80 a second for 5 s.
+fn slowing(per_second: f64, horizon: Duration) -> Model {
+    let server = Server {
+        capacity: Capacity::Coupled { slope: ms(10) },
+        service: Length::Fixed(secs(1)),
+        ..Server::default()
+    };
+    let mut model = kit::plain(kit::open(100, per_second), server, horizon);
+    model.hop = Length::Exponential { mean: ms(100) };
+    if let Load::Open { bursts, .. } = &mut model.load {
+        bursts.push(Burst {
+            at: Instant::START.after(secs(20)),
+            lasts: secs(5),
+            factor: 80.0 / per_second,
+        });
+    }
+    model
+}
+
+#[test]
+fn a_breaker_behind_which_chance_begins_the_next_overload_makes_nothing_stable() {
+    // Could break by a look at one overload alone, which the breaker does end: at 60 of 64 calls a second half of the runs
+    // are down at any time.
+    let default = named(Policy::builder().first_byte(secs(3)).build().expect("right"));
+    for (per_second, stability, is_back) in [
+        (40.0, Stability::Stable, true),
+        (50.0, Stability::Stable, true),
+        (60.0, Stability::Vulnerable, false),
+    ] {
+        let model = slowing(per_second, secs(300));
+        let found = precheck(&model, &default);
+        assert_eq!(found.stability, stability, "{per_second}: {found:#?}");
+        let horizon = Instant::START.after(model.horizon);
+        let down = (0..6).filter(|seed| {
+            let tally = crate::sim::run(&model, &default, *seed);
+            crate::sim::summary::has_collapsed(&tally, horizon)
+        });
+        assert_eq!(down.count() == 0, is_back, "{per_second}");
+    }
+    let found = precheck(&slowing(60.0, secs(75)), &default);
+    assert!((0.01..0.2).contains(&number(&found, Code::ChanceBegins, "late_share")));
+    // A slow worker at nineteen of twenty, whose answers are late by the wait for it.
+    let worker = |per_second| {
+        let server = Server {
+            capacity: Capacity::Workers(1),
+            service: Length::Exponential { mean: ms(500) },
+            ..Server::default()
+        };
+        let policy = at_once(naive(3, secs(3)).edit_breaker(|breaker| breaker.open_for(secs(1))));
+        precheck(&open(per_second, server), &named(policy)).stability
+    };
+    assert_eq!(
+        (worker(1.9), worker(0.2)),
+        (Stability::Vulnerable, Stability::Stable)
+    );
+}
+
+#[test]
+fn how_long_a_burst_makes_answers_late_is_what_a_run_shows() {
+    // Could break by a drain that counts first attempts alone, or by one of servers whose answers do not slow down.
+    let budget_alone = Policy::builder().first_byte(secs(3)).breaker(None);
+    let default = named(budget_alone.build().expect("right"));
+    for per_second in [50.0, 55.0] {
+        let model = slowing(per_second, secs(120));
+        let foretold = number(&precheck(&model, &default), Code::Drain, "drain_with_extras_s");
+        let over = Instant::START.after(secs(25));
+        let tallies: Vec<_> = (0..9)
+            .map(|seed| crate::sim::run(&model, &default, seed))
+            .collect();
+        let horizon = Instant::START.after(model.horizon);
+        let shown = crate::sim::summary::median_recovery(&tallies, over, horizon);
+        let shown = shown.expect("it recovers");
+        // What was due in the burst is answered up to three seconds later, which a run counts in.
+        assert!(
+            (0.5 * foretold..1.5 * foretold + 4.0).contains(&shown),
+            "{per_second}: foretold {foretold} s, shown {shown} s"
+        );
+    }
+}
+
 #[test]
 fn worlds_at_the_edge_of_every_form_have_numbers_or_none() {
     // Could break by 0 / 0 of a call that takes no time, or by a base that servers which bear nothing would need: a reader

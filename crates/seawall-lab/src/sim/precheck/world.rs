@@ -119,6 +119,11 @@ impl<'m> Reckoned<'m> {
         (calls_per_s * (1.0 + extras)).min(caller.attempts_in_overload(calls_per_s))
     }
 
+    /// How long messages of an attempt are on their way, there and back.
+    pub(super) fn on_the_way_s(&self) -> f64 {
+        on_the_way_s(self.model)
+    }
+
     /// The servers that attempts go to while all is well.
     pub(super) fn servers(&self) -> &'m [Server] {
         self.model.serving()
@@ -215,8 +220,12 @@ fn comes(load: &Load) -> Comes {
     }
 }
 
+fn on_the_way_s(model: &Model) -> f64 {
+    2.0 * nanos(model.hop.mean()) / 1e9
+}
+
 fn bears(model: &Model, patience_s: f64, shards: f64) -> Bears {
-    let on_the_way = 2.0 * nanos(model.hop.mean()) / 1e9;
+    let on_the_way = on_the_way_s(model);
     let each = model.serving().iter().map(|server| {
         let service_s = nanos(model.service_mean(server)) / 1e9;
         match server.capacity {
