@@ -253,7 +253,10 @@ struct Mooncake {
     output_length: u32,
 }
 
+/// Ours, so that a key which is none is a mistake: `"inn": 900` would be a prompt of nothing. The others have keys of their
+/// own, of which those that are read are needed.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Plain {
     t: f64,
     #[serde(rename = "in", default)]

@@ -6,9 +6,12 @@
 //! for.
 
 use super::{Form, Moment, Reading, Row, json, length, lines, reading};
+use crate::error::{nearest, shown};
 use seawall_core::time::Duration;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 const SECOND: i128 = 1_000_000_000;
@@ -27,11 +30,26 @@ pub(super) struct Logged {
     #[serde(default)]
     tokens_out: u32,
     total_ms: Option<f64>,
+    /// A gateway says more of a call than is read here.
+    #[serde(flatten)]
+    others: BTreeMap<String, IgnoredAny>,
 }
+
+/// What is read of a call in a gateway's log; all but the first may be missing.
+const LOGGED_KEYS: [&str; 4] = ["at", "tokens_in", "tokens_out", "total_ms"];
 
 impl Logged {
     pub(super) fn row(&self) -> Result<Row, String> {
         let Self { at, total_ms, .. } = self;
+        // One that is misspelt would be a call without tokens.
+        for other in self.others.keys() {
+            if let Some(key) = nearest(other, &LOGGED_KEYS) {
+                return Err(format!(
+                    "`{}` is nearly `{key}`, and would be passed over",
+                    shown(other)
+                ));
+            }
+        }
         let Moment(moment) = Moment::parse(at).ok_or_else(|| format!("`{at}` is no time"))?;
         Ok(Row {
             at: moment,

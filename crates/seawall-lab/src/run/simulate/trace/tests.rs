@@ -40,7 +40,7 @@ fn each_writers_calls_are_read_as_meant() {
                  5,a,1.5,\"GPT-4, old\",472,18,490,API log\n9,b,2,ChatGPT,1087,0,1087,API log\n";
     let mooncake = "{\"timestamp\": 100, \"input_length\": 7, \"output_length\": 6, \"hash_ids\": [0]}\n\n\
                     {\"timestamp\": 140, \"input_length\": 8, \"output_length\": 4, \"hash_ids\": []}\n";
-    let plain = "\u{feff}{\"t\": 2.5, \"out\": 3}\r\n{\"t\": 1.0, \"in\": 9, \"who\": \"x\"}\r\n";
+    let plain = "\u{feff}{\"t\": 2.5, \"out\": 3}\r\n{\"t\": 1.0, \"in\": 9, \"took\": null}\r\n";
     let gateway = "{\"at\":\"2026-11-30T20:00:01.5Z\",\"status\":503,\"reason\":\"budget-empty\"}\n\
                    {\"at\":\"2026-11-30T21:00:00+01:00\",\"upstream\":\"main\",\"tokens_in\":20,\"tokens_out\":7,\"total_ms\":812.5}\n";
     for (form, text, expected) in [
@@ -114,6 +114,16 @@ fn a_row_that_cannot_be_read_is_told_with_its_line_and_never_passed_over() {
         ),
         (Form::Jsonl, "{\"t\": 1}\nt = 2".to_owned(), ":2: expected"),
         (Form::Jsonl, "{\"t\": 1e300}".to_owned(), "is no time"),
+        (
+            Form::Jsonl,
+            "{\"t\": 1}\n{\"t\": 2, \"inn\": 9}".to_owned(),
+            ":2: unknown field `inn`, expected one of `t`, `in`",
+        ),
+        (
+            Form::Gateway,
+            "{\"at\":\"2026-11-30T20:00:01Z\",\"token_in\":9}".to_owned(),
+            "`token_in` is nearly `tokens_in`",
+        ),
     ] {
         let why = Written::new("wrong", &text).read(form).expect_err(&text);
         assert!(why.contains(told), "{text}: {why}");
