@@ -32,13 +32,15 @@ impl Demands for Asserts {
 pub fn search(simulation: &Simulation, runs: u64, prefers: Prefers) -> Search<Asserts> {
     let asserts = simulation.asserts.iter().filter(|assert| assert.policy.is_none());
     let left_out = simulation.asserts.len() - asserts.clone().count();
-    let notes = match left_out {
-        0 => Vec::new(),
-        1 => vec!["an assert of the file is about a single policy of it, and holds no candidate".to_owned()],
-        some => vec![format!(
+    let mut notes = simulation.notes.clone();
+    match left_out {
+        0 => {}
+        1 => notes
+            .push("an assert of the file is about a single policy of it, and holds no candidate".to_owned()),
+        some => notes.push(format!(
             "{some} asserts of the file are about single policies of it, and hold no candidate"
-        )],
-    };
+        )),
+    }
     let task = Task {
         study: simulation.study.clone(),
         runs,

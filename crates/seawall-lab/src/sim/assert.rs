@@ -77,18 +77,21 @@ const METRICS: [Metric; 14] = [
     Metric::new("p95", Unit::Time, |of| of.p95_ms),
     Metric::new("p99", Unit::Time, |of| of.p99_ms),
     Metric::new(RECOVERY, Unit::LongTime, |of| of.recovery_s),
-    Metric::new("peak_per_s", Unit::Plain, |of| Some(of.peak_per_s)),
-    Metric::new("peak_per_100ms", Unit::Plain, |of| Some(of.peak_per_100ms)),
-    Metric::new("cost_usd", Unit::Plain, |of| Some(of.cost_usd)),
+    Metric::new("peak_per_s", Unit::Plain, |of| of_calls(of, of.peak_per_s)),
+    Metric::new("peak_per_100ms", Unit::Plain, |of| {
+        of_calls(of, of.peak_per_100ms)
+    }),
+    Metric::new(COST, Unit::Plain, |of| of_calls(of, of.cost_usd)),
     Metric::new("calls", Unit::Plain, |of| Some(float(of.calls))),
     Metric::new("attempts", Unit::Plain, |of| Some(float(of.attempts))),
 ];
-/// A figure for each call: where nobody called there is none, and nothing holds of it.
+/// A figure of calls: where nobody called there is none, and nothing holds of it.
 fn of_calls(of: &Summary, figure: f64) -> Option<f64> {
     (of.calls > 0).then_some(figure)
 }
 
 const RECOVERY: &str = "recovery";
+const COST: &str = "cost_usd";
 const OPERATORS: [(&str, Bound); 4] = [
     ("<=", Bound::AtMost),
     (">=", Bound::AtLeast),
@@ -159,6 +162,10 @@ impl Assert {
                 .error(place(limit, at + sign.len()), message)
                 .expecting(metric.unit.right())
         })?;
+        if bound.always_holds(metric.unit, read) {
+            let error = source.error(span, "this holds whatever happens, and so asserts nothing");
+            return Err(error.expecting("a bound that a run may miss"));
+        }
         Ok(Self {
             text: text.trim().to_owned(),
             policy: None,
@@ -171,6 +178,11 @@ impl Assert {
     /// Whether it is about the end of a given outage: without one nothing recovers, and it cannot hold.
     pub fn is_about_recovery(&self) -> bool {
         self.metric.name == RECOVERY
+    }
+
+    /// Whether it is about money: where nothing has a price, that is always none.
+    pub fn is_about_cost(&self) -> bool {
+        self.metric.name == COST
     }
 
     /// What becomes of it, given what each policy came to.
@@ -193,6 +205,17 @@ impl Assert {
 }
 
 impl Bound {
+    /// Whether no figure of this kind, which are never negative, misses it. A time may be one that never came.
+    fn always_holds(self, unit: Unit, limit: f64) -> bool {
+        match (self, unit) {
+            (Self::AtLeast, Unit::Plain | Unit::Share) => limit <= 0.0,
+            (Self::AtMost, Unit::Share) => limit >= 1.0,
+            (Self::AtLeast, Unit::Time | Unit::LongTime)
+            | (Self::AtMost, Unit::Plain | Unit::Time | Unit::LongTime)
+            | (Self::Below | Self::Above, _) => false,
+        }
+    }
+
     fn holds(self, measured: f64, limit: f64) -> bool {
         match self {
             Self::Below => measured < limit,

@@ -10,6 +10,7 @@
 mod generation;
 mod layers;
 mod load;
+mod nothing;
 mod outages;
 mod policy;
 mod server;
@@ -234,14 +235,7 @@ impl Asked {
             seed: seed?,
             seeds: seeds?,
         };
-        if study.outage_end().is_none() {
-            for assert in asserts.iter().filter(|assert| assert.is_about_recovery()) {
-                let at = assert.at.span.clone();
-                let error = reader.error(at, "no given outage ends here: nothing recovers");
-                let right = "outages = [{ at = \"10s\", for = \"5s\", how = \"503\" }]";
-                reader.fault::<()>(error.expecting(right));
-            }
-        }
+        self.nothing(reader, table, &study, &asserts);
         Some(Simulation {
             study,
             asserts: asserts.into_iter().map(|assert| assert.value).collect(),

@@ -52,6 +52,41 @@ fn what_was_not_measured_holds_nothing() {
         let judged = read(text).expect(text).judge(std::slice::from_ref(&never));
         assert!(!judged[0].holds && judged[0].measured.is_none(), "{text}");
     }
+    let nobody = Summary::default();
+    for text in [
+        "peak_per_s < 9",
+        "peak_per_100ms < 9",
+        "cost_usd < 9",
+        "amplification < 9",
+        "p_collapse < 9%",
+    ] {
+        let judged = read(text).expect(text).judge(std::slice::from_ref(&nobody));
+        assert!(!judged[0].holds && judged[0].measured.is_none(), "{text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_missed_is_no_assert() {
+    // Could break by a bound at the end of what a figure may be: the file is a test, and passes whatever happens.
+    for text in [
+        "success_rate >= 0",
+        "success_rate <= 100%",
+        "p_collapse <= 1",
+        "amplification >= 0",
+        "calls >= 0",
+    ] {
+        let why = read(text).expect_err(text);
+        assert!(why.contains("this holds whatever happens"), "{why}");
+    }
+    for text in [
+        "success_rate > 0",
+        "p_collapse < 100%",
+        "recovery >= 0s",
+        "mean_retried >= 0s",
+        "amplification <= 1",
+    ] {
+        assert!(read(text).is_ok(), "{text}");
+    }
 }
 
 #[test]
@@ -94,7 +129,7 @@ fn what_is_no_assert_is_told_at_its_word() {
 fn nothing_holds_of_a_policy_that_nobody_called() {
     // Could break by 0 for 0 / 0: a load that never comes would keep every promise of a test.
     let nobody = Summary::default();
-    for text in ["amplification < 1.2", "success_rate >= 0", "p_collapse <= 0"] {
+    for text in ["amplification < 1.2", "success_rate > 0", "p_collapse <= 0"] {
         let judged = read(text).expect(text).judge(std::slice::from_ref(&nobody));
         assert!(!judged[0].holds && judged[0].measured.is_none(), "{text}");
     }

@@ -78,9 +78,12 @@ fn what_a_file_says_is_what_is_simulated() {
             again: 0.5
         }
     );
-    let priced = of(
-        "{ capacity = \"unbounded\", latency = \"1s\", price = { input = 0.42, output = 1.1 }, limit = { rpm = 60 } }",
+    let tokens = RIGHT.replace("load = {", "load = { tokens = { input = 1, output = 1 },");
+    let priced = tokens.replace(
+        "server = {",
+        "server = { price = { input = 0.42, output = 1.1 }, limit = { rpm = 60 },",
     );
+    let priced = model(&priced).servers.remove(0);
     assert_eq!(
         (priced.price.per_million_in, priced.price.per_million_out),
         (420_000, 1_100_000)
@@ -401,6 +404,36 @@ fn tokens_are_drawn_for_a_trace_that_has_none_and_refused_for_one_that_has() {
 }
 
 #[test]
+fn what_a_pasted_policy_and_a_stream_cannot_do_is_told() {
+    // Could break by a limit on tokens that lets everything through, or by a stream that hangs for minutes though its policy
+    // says seconds, and a reader who believes both.
+    let notes = |text: &str| parse(text).notes.join("\n");
+    let limited = format!("{RIGHT}limits = {{ tokens_per_minute = 1000 }}\n");
+    let told = notes(&limited);
+    assert!(
+        told.starts_with("default: its limits on tokens bound nothing"),
+        "{told}"
+    );
+    let tokens = |text: &str| text.replace("load = {", "load = { tokens = { input = 1, output = 1 },");
+    assert_eq!(notes(&tokens(&limited)), "");
+    let stream = |outage: &str| {
+        let server = format!(
+            "server = {{ workers = 3, latency = \"1s\", orphans = \"worked\", generation = {{ input = \"1ms\", output = \"1ms\", \
+             stream = true }}, outages = [{{ at = \"1s\", for = \"5s\", how = {outage} }}] }}"
+        );
+        notes(&tokens(&with("server", &server)))
+    };
+    for (outage, is_told) in [
+        ("\"hang\"", true),
+        ("\"slow\", factor = 9", true),
+        ("\"503\"", false),
+    ] {
+        let told = stream(outage);
+        assert_eq!(told.contains("timeouts.idle"), is_told, "{outage}: {told}");
+    }
+}
+
+#[test]
 fn ups_and_downs_that_were_recorded_are_outages() {
     // Could break by a window that moves what is in it, or by an outage that outlives the horizon.
     let path = std::env::temp_dir().join(format!("seawall-load-{}.csv", std::process::id()));
@@ -559,6 +592,14 @@ fn every_mistake_is_told_with_what_is_right() {
         policy("assert = [\"amplifcation < 1.2\"]"),
         policy("assert = [\"amplification < lots\"]"),
         policy("assert = [\"recovery < 10s\"]"),
+        outage("{ at = \"50s\", for = \"6s\", how = \"503\" }").replace(
+            "fleet = \"one\"",
+            "fleet = \"one\"\nassert = [\"recovery < 10s\"]",
+        ),
+        policy("assert = [\"cost_usd < 5\"]"),
+        policy("assert = [\"success_rate <= 100%\", \"amplification >= 0\", \"p_collapse >= 0\"]"),
+        server("capacity = 150, orphans = \"worked\", price = { input = 0.42, output = 1.1 }"),
+        server("capacity = 150, orphans = \"worked\", limit = { rpm = 60, tpm = 1000 }"),
     ];
     assert!(files.len() >= 40);
     let mut told = String::new();
