@@ -230,6 +230,23 @@ impl Length {
         }
     }
 
+    /// What about half of them do not exceed.
+    pub(crate) fn about_half(self) -> Duration {
+        match self {
+            Self::Fixed(_) | Self::Uniform { .. } | Self::FoldedNormal { .. } => self.mean(),
+            Self::LogNormal { p50, .. } => p50,
+            Self::Exponential { mean } => whole(nanos(mean) * std::f64::consts::LN_2),
+            Self::Bimodal {
+                mean,
+                rare_mean,
+                rare,
+            } => {
+                let usual = if rare < 0.5 { mean } else { rare_mean };
+                whole(nanos(usual) * std::f64::consts::LN_2)
+            }
+        }
+    }
+
     /// The variance in squares of the mean: how much a queue behind it varies. 0 of what takes no time.
     pub(crate) fn squared_variation(self) -> f64 {
         let mean = nanos(self.mean());

@@ -89,6 +89,8 @@ pub enum Code {
     OverCapacity,
     /// A server's own limit is below what comes in.
     OverLimit,
+    /// Answers take longer than anybody waits, with nothing else there.
+    AnswersLate,
     /// What servers bear is not known in closed form.
     CapacityUnknown,
     /// How much comes in is not known in closed form.
@@ -207,6 +209,7 @@ impl Code {
             Self::NoHeadroom
             | Self::OverCapacity
             | Self::OverLimit
+            | Self::AnswersLate
             | Self::Trigger
             | Self::ChanceBegins
             | Self::PoolSaturates
@@ -221,7 +224,7 @@ fn rounded(number: f64) -> f64 {
     libm::round(number * 1e3) / 1e3
 }
 
-/// As people write it: three digits that count, and none after the point from a hundred on.
+/// As people write it: three digits that count, and none after the point from a hundred on; of what is below a hundredth one.
 fn shown(number: f64) -> String {
     debug_assert!(
         !number.is_nan(),
@@ -233,12 +236,29 @@ fn shown(number: f64) -> String {
     let decimals = match number.abs() {
         magnitude if magnitude >= 100.0 => 0,
         magnitude if magnitude >= 10.0 => 1,
+        // A rate that is rounded to nothing would be none at all.
+        magnitude if magnitude > 0.0 && magnitude < 0.01 => return below_a_hundredth(number),
         _ => 2,
     };
     let text = format!("{number:.decimals$}");
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
         false => text,
+    }
+}
+
+/// With the first digit that is not 0, as in 0.002; what is smaller still in powers of ten.
+fn below_a_hundredth(number: f64) -> String {
+    let places = -libm::floor(libm::log10(number.abs()));
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "between 3 and 324"
+    )]
+    let decimals = places as usize;
+    match decimals {
+        0..=6 => format!("{number:.decimals$}").trim_end_matches('0').to_owned(),
+        _ => format!("{number:.0e}"),
     }
 }
 

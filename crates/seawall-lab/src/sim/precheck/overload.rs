@@ -27,8 +27,33 @@ pub(super) fn of(reckoned: &Reckoned<'_>, findings: &mut Vec<Finding>) -> Stabil
         }
         Comes::Closed { callers, think_s } => closed(reckoned, callers, think_s, findings),
     };
-    let limited = findings.iter().any(|finding| finding.code == Code::OverLimit);
-    if limited { Stability::Overloaded } else { stability }
+    let late = answers_late(reckoned);
+    let hopeless = late.is_some() || findings.iter().any(|finding| finding.code == Code::OverLimit);
+    findings.extend(late);
+    if hopeless {
+        Stability::Overloaded
+    } else {
+        stability
+    }
+}
+
+/// Answers that are late where nobody else is there: whatever the servers bear, it is for nobody.
+fn answers_late(reckoned: &Reckoned<'_>) -> Option<Finding> {
+    let heard = reckoned
+        .servers()
+        .iter()
+        .map(|server| reckoned.first_heard_s(server));
+    let soonest_s = heard.reduce(f64::min)?;
+    (soonest_s > reckoned.patience_s).then(|| {
+        let text = format!(
+            "half of the answers take {} s and longer with nothing else there, and callers wait {} s for one: most are never \
+             heard, whatever the policy",
+            shown(soonest_s),
+            shown(reckoned.patience_s)
+        );
+        let numbers = [("answer_s", soonest_s), ("patience_s", reckoned.patience_s)];
+        Finding::new(Code::AnswersLate, text, numbers)
+    })
 }
 
 /// Calls that come whatever becomes of them; `at_once` is how many there may be.
@@ -60,6 +85,15 @@ fn openly(
         findings.push(Finding::new(Code::OverCapacity, text, numbers));
         return Stability::Overloaded;
     }
+    // Where a refusal takes longer than an answer, servers that refuse bear less.
+    let bears = bears.min(reckoned.bears_refusing());
+    let capacity = shown(bears);
+    let numbers = [
+        ("calls_per_s", per_s),
+        ("attempts_per_s", most),
+        ("capacity_per_s", bears),
+        ("calls_borne_per_s", bears * per_s / most),
+    ];
     if most < bears {
         let text = format!(
             "{calls} calls a second become at most {attempts} attempts, below the {capacity} that the servers bear: an \
@@ -451,24 +485,24 @@ fn layers(reckoned: &Reckoned<'_>) -> Option<Finding> {
     Some(Finding::new(Code::Layers, text, numbers))
 }
 
-fn over_limit(reckoned: &Reckoned<'_>) -> Option<Finding> {
-    let admitted = reckoned.admitted_per_s()?;
+fn over_limit(reckoned: &Reckoned<'_>) -> Vec<Finding> {
     let (Comes::Openly { per_s } | Comes::Pooled { per_s, .. }) = reckoned.comes else {
-        return None;
+        return Vec::new();
     };
-    (per_s > admitted).then(|| {
+    let servers = (reckoned.admitted_per_s(), "the server's own limit");
+    let policies = (reckoned.policy_lets_per_s(), "the policy's own limit");
+    let over = [servers, policies].into_iter().filter_map(|(admitted, whose)| {
+        let admitted = admitted.filter(|admitted| per_s > *admitted)?;
         let text = format!(
-            "{} calls a second come in and the server's own limit lets {} in: the others are told to come back, and never \
-             all get their turn",
+            "{} calls a second come in and {whose} lets {} in: the others wait or are told to come back, and never all get \
+             their turn",
             shown(per_s),
             shown(admitted)
         );
-        Finding::new(
-            Code::OverLimit,
-            text,
-            [("calls_per_s", per_s), ("limit_per_s", admitted)],
-        )
-    })
+        let numbers = [("calls_per_s", per_s), ("limit_per_s", admitted)];
+        Some(Finding::new(Code::OverLimit, text, numbers))
+    });
+    over.collect()
 }
 
 /// λ·h against W: who waits between two attempts holds a connection meanwhile.

@@ -1,6 +1,7 @@
 //! The forms held to what was published, and to what a run shows.
 
 use super::*;
+use crate::plan::Limit;
 use crate::sim::kit::{self, at_once, bare, budgeted, ms, secs};
 use crate::sim::luck::Length;
 use crate::sim::model::{
@@ -399,6 +400,84 @@ fn what_is_called_stable_recovers_and_what_is_called_metastable_does_not() {
             "{name}: {found:#?}"
         );
     }
+}
+
+#[test]
+fn nothing_is_stable_whose_answers_are_never_heard_or_whose_limits_let_nobody_in() {
+    // Could break by a capacity that counts answers which nobody waits for, by a limit on attempts at once that is no limit,
+    // or by refusals that take all the time there is.
+    let hasty = || named(at_once(naive(0, secs(1))));
+    let stability =
+        |server: Server, contender: &Contender| precheck(&open(20.0, server), contender).stability;
+    let takes = |capacity, service| Server {
+        capacity,
+        service: Length::Fixed(service),
+        ..Server::default()
+    };
+    for (capacity, service, expected) in [
+        (Capacity::Unbounded, secs(2), Stability::Overloaded),
+        (Capacity::Workers(1_000), secs(2), Stability::Overloaded),
+        (Capacity::Unbounded, ms(900), Stability::Stable),
+        (Capacity::Workers(1_000), ms(900), Stability::Stable),
+    ] {
+        assert_eq!(
+            stability(takes(capacity, service), &hasty()),
+            expected,
+            "{capacity:?} {service}"
+        );
+    }
+    // One answer in three takes longer; so it is not all of them.
+    let spread = Server {
+        service: Length::LogNormal {
+            p50: ms(500),
+            p99: secs(60),
+        },
+        ..Server::default()
+    };
+    assert_eq!(stability(spread, &hasty()), Stability::Stable);
+    let number = |n| std::num::NonZeroU32::new(n);
+    let seats = |n| Server {
+        limit: Some(Limit {
+            concurrency: number(n),
+            ..Limit::default()
+        }),
+        ..takes(Capacity::Unbounded, ms(100))
+    };
+    assert_eq!(
+        stability(seats(1), &hasty()),
+        Stability::Overloaded,
+        "10 a second"
+    );
+    assert_eq!(stability(seats(3), &hasty()), Stability::Stable, "30 a second");
+    // What a bucket lets in at first lasts for all of this run.
+    let bucket = |burst| Server {
+        limit: Some(Limit {
+            requests_per_second: number(1),
+            burst: number(burst),
+            ..Limit::default()
+        }),
+        ..takes(Capacity::Unbounded, ms(100))
+    };
+    assert_eq!(stability(bucket(10), &hasty()), Stability::Overloaded);
+    assert_eq!(stability(bucket(1_000_000), &hasty()), Stability::Stable);
+    let refusing = |reject_cost| Server {
+        queue_max: Some(0),
+        reject_cost,
+        ..takes(Capacity::Workers(3), ms(100))
+    };
+    let found = stability(refusing(secs(10)), &hasty());
+    assert!(
+        matches!(found, Stability::Vulnerable | Stability::Metastable),
+        "{found:?}"
+    );
+    assert_eq!(stability(refusing(ms(10)), &hasty()), Stability::Stable);
+}
+
+#[test]
+fn a_small_number_is_not_nothing() {
+    // Could break by two places after the point: a server that answers once in a quarter of an hour would bear 0 calls.
+    let shown = [0.0, 0.001_11, 0.009_6, 0.0101, 3e-9, 0.999].map(super::shown);
+    assert_eq!(shown, ["0", "0.001", "0.01", "0.01", "3e-9", "1"]);
 }
 
 /// Brooker's server, which slows down with its load, and a burst of 80 a second for 5 s.

@@ -3,7 +3,7 @@
 use super::forms::{coupled_bears, seconds};
 use crate::plan::Limit;
 use crate::sim::luck::nanos;
-use crate::sim::model::{Capacity, Contender, Failures, Load, Model, Server};
+use crate::sim::model::{AnswerIs, Capacity, Contender, Failures, Load, MeanTokens, Model, Server};
 use seawall_core::load::{Bound, attempts_max, hung_attempts};
 use seawall_core::policy::Policy;
 use seawall_core::time::Instant;
@@ -129,13 +129,60 @@ impl<'m> Reckoned<'m> {
         self.model.serving()
     }
 
-    /// The least that a server's own limit lets in a second, of all of them together.
+    /// The least that a server's own limit lets in a second, of all of them together: over the whole run, so that what it
+    /// lets in at first counts, too.
     pub(super) fn admitted_per_s(&self) -> Option<f64> {
-        let limits = self.servers().iter().filter_map(|server| server.limit.as_ref());
-        let least = limits
-            .filter_map(|limit| limit_per_s(limit, self.model.mean_tokens().charged))
-            .reduce(f64::min)?;
-        Some(least * self.shards)
+        let tokens = self.model.mean_tokens().charged;
+        let horizon_s = seconds(self.model.horizon);
+        let each = self.servers().iter().filter_map(|server| {
+            let service_s = nanos(self.model.service_mean(server)) / 1e9;
+            limit_per_s(server.limit.as_ref()?, tokens, service_s, horizon_s)
+        });
+        Some(each.reduce(f64::min)? * self.shards)
+    }
+
+    /// What the limits on calls of the policy itself let through a second, of all its processes.
+    pub(super) fn policy_lets_per_s(&self) -> Option<f64> {
+        let lets = self.callers.iter().filter_map(|caller| {
+            let a_minute = caller.policy.gate.limits().rates().requests_per_minute()?;
+            // A bucket is full at the beginning.
+            let all = crate::sim::summary::float(a_minute) * (1.0 / 60.0 + 1.0 / seconds(self.model.horizon));
+            Some(all * f64::from(caller.processes))
+        });
+        lets.reduce(f64::min)
+    }
+
+    /// What the servers bear a second where all that they do is to refuse; without end where that takes no time.
+    pub(super) fn bears_refusing(&self) -> f64 {
+        let each = self.servers().iter().map(|server| match server.capacity {
+            Capacity::Workers(workers) if !server.reject_cost.is_zero() && refuses(server) => {
+                f64::from(workers) / seconds(server.reject_cost)
+            }
+            Capacity::Workers(_)
+            | Capacity::Unbounded
+            | Capacity::Coupled { .. }
+            | Capacity::OptimisticLock => f64::INFINITY,
+        });
+        each.fold(f64::INFINITY, f64::min) * self.shards
+    }
+
+    /// When half of a server's answers are heard of, with nothing else there.
+    pub(super) fn first_heard_s(&self, server: &Server) -> f64 {
+        let plain_s = nanos(server.service.about_half()) / 1e9;
+        let MeanTokens { read, written, .. } = self.model.mean_tokens();
+        let hops = match server.capacity {
+            Capacity::OptimisticLock => 2.0,
+            Capacity::Unbounded | Capacity::Workers(_) | Capacity::Coupled { .. } => 1.0,
+        };
+        let on_the_way_s = hops * self.on_the_way_s();
+        let tokens_s = server.generation.map_or(0.0, |generation| {
+            let written = match generation.sent {
+                AnswerIs::Whole => written,
+                AnswerIs::Streamed => 0.0,
+            };
+            (nanos(generation.per_token_in) * read + nanos(generation.per_token_out) * written) / 1e9
+        });
+        plain_s + tokens_s + on_the_way_s
     }
 }
 
@@ -270,13 +317,29 @@ pub(super) fn failing(server: Option<&Server>) -> (f64, f64) {
     }
 }
 
-/// Calls a second of so many tokens each.
-fn limit_per_s(limit: &Limit, tokens: f64) -> Option<f64> {
-    let of = |count: Option<std::num::NonZeroU32>, seconds: f64| count.map(|n| f64::from(n.get()) / seconds);
+/// Whether a server may refuse somebody.
+const fn refuses(server: &Server) -> bool {
+    server.queue_max.is_some() || server.limit.is_some()
+}
+
+/// Calls a second of so many tokens each, of which each takes so long, over so long a run.
+fn limit_per_s(limit: &Limit, tokens: f64, service_s: f64, horizon_s: f64) -> Option<f64> {
+    let number = |count: Option<std::num::NonZeroU32>| count.map(|n| f64::from(n.get()));
+    let bucket = |count: Option<std::num::NonZeroU32>, seconds: f64, at_first: Option<f64>| {
+        let a_second = number(count)? / seconds;
+        let at_first = at_first.or(number(count))?;
+        Some(a_second + at_first / horizon_s)
+    };
+    let burst = number(limit.burst);
+    let of_seconds = burst.filter(|_| limit.requests_per_minute.is_none());
+    let tokens_let = bucket(limit.tokens_per_minute, 60.0, None).map(|all| all / tokens);
     [
-        of(limit.requests_per_minute, 60.0),
-        of(limit.requests_per_second, 1.0),
-        of(limit.tokens_per_minute, 60.0 * tokens).filter(|_| tokens > 0.0),
+        bucket(limit.requests_per_minute, 60.0, burst),
+        bucket(limit.requests_per_second, 1.0, of_seconds),
+        tokens_let.filter(|_| tokens > 0.0),
+        number(limit.concurrency)
+            .map(|seats| seats / service_s)
+            .filter(|_| service_s > 0.0),
     ]
     .into_iter()
     .flatten()
