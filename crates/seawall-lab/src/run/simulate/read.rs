@@ -129,6 +129,12 @@ impl Simulation {
         let mut document = Document::of(&self.study.name, studies, &[tallies.to_vec()]);
         document.asserts = self.judged(&document.policies);
         document.notes.clone_from(&self.notes);
+        if document.policies.iter().all(|of| of.summary.calls == 0) {
+            document.notes.push(
+                "nobody called after the warm-up and before the horizon, so that nothing was measured"
+                    .to_owned(),
+            );
+        }
         document
     }
 

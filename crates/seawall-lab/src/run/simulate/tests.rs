@@ -104,6 +104,24 @@ fn a_machine_without_more_threads_does_all_of_it_with_those_that_it_has() {
 }
 
 #[test]
+fn where_nobody_called_the_report_says_so() {
+    // Could break by a column of zeros that looks like a result.
+    let seldom = FILE.replace("rate = 50", "rate = 1e-6");
+    let simulation = Simulation::parse("a.toml", &seldom).unwrap_or_else(|errors| panic!("{errors}"));
+    let tallies: Vec<Tally> = simulation
+        .study
+        .jobs()
+        .map(|job| simulation.study.run(job))
+        .collect();
+    let document = simulation.document(&tallies);
+    assert!(
+        document.notes[0].starts_with("nobody called"),
+        "{:?}",
+        document.notes
+    );
+}
+
+#[test]
 fn of_runs_under_way_the_one_that_is_least_far_is_told() {
     // Could break by a thread whose run has ended and still stands for one, or by a share of another horizon.
     let run = |passed, horizon| UnderWay {

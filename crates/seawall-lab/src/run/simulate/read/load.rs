@@ -54,7 +54,7 @@ impl Asked {
         } else if has("connections") {
             pool(reader, load, value)
         } else if has("rate") {
-            open(reader, load)
+            open(reader, load, horizon)
         } else if has("think") {
             closed(reader, load, value)
         } else {
@@ -226,13 +226,13 @@ fn fitted(
     all.take_while(|call| call.at < end).collect()
 }
 
-fn open(reader: &Reader<'_>, load: &DeTable<'_>) -> Option<Load> {
+fn open(reader: &Reader<'_>, load: &DeTable<'_>, horizon: Option<Duration>) -> Option<Load> {
     reader.keys(load, &OPEN_KEYS, "an open load");
     let per_second = rate(reader, load.get("rate")?);
     let (gaps, clients) = (gaps(reader, load), clients(reader, load));
     let bursts = load
         .get("bursts")
-        .map_or(Some(Vec::new()), |value| bursts(reader, value));
+        .map_or(Some(Vec::new()), |value| bursts(reader, value, horizon));
     Some(Load::Open {
         clients: clients?,
         per_second: per_second?,
@@ -299,7 +299,7 @@ fn clients(reader: &Reader<'_>, load: &DeTable<'_>) -> Option<u32> {
         .map_or(Some(1), |value| reader.count32("clients", value, 1, CLIENTS_MAX))
 }
 
-fn bursts(reader: &Reader<'_>, value: &Value<'_>) -> Option<Vec<Burst>> {
+fn bursts(reader: &Reader<'_>, value: &Value<'_>, horizon: Option<Duration>) -> Option<Vec<Burst>> {
     let mut all: Vec<Burst> = Vec::new();
     for value in reader.tables("bursts", value)? {
         let burst = one_burst(reader, value)?;
@@ -312,6 +312,14 @@ fn bursts(reader: &Reader<'_>, value: &Value<'_>) -> Option<Vec<Burst>> {
                 reader
                     .error(value.span(), message)
                     .expecting("bursts in order, one at a time"),
+            );
+        }
+        if let Some(end) = horizon.filter(|end| burst.at >= Instant::START.after(*end)) {
+            let message = format!("the simulation ends at {end}, before this burst");
+            return reader.fault(
+                reader
+                    .error(value.span(), message)
+                    .expecting("a time before the horizon"),
             );
         }
         all.push(burst);

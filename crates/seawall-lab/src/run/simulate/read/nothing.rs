@@ -8,7 +8,7 @@ use super::Asked;
 use crate::reader::{Reader, Value};
 use crate::scenario::Written;
 use crate::sim::assert::Assert;
-use crate::sim::model::{AnswerIs, Contender, Model, Server, Trouble};
+use crate::sim::model::{AnswerIs, Contender, Model, Price, Server, Trouble};
 use crate::sim::study::Study;
 use crate::sim::summary::RECOVERY_SEEN_IN;
 use seawall_core::policy::Policy;
@@ -25,9 +25,8 @@ impl Asked {
         study: &Study,
         asserts: &[Written<Assert>],
     ) {
-        let has_tokens = has_tokens(&study.model);
-        if !has_tokens {
-            without_tokens(reader, table);
+        unbilled(reader, table, &study.model);
+        if !has_tokens(&study.model) {
             self.policies_without_tokens(study);
         }
         self.silence(&study.model);
@@ -132,24 +131,31 @@ fn bounds_tokens(policy: &Policy) -> bool {
     bounds.into_iter().flatten().next().is_some()
 }
 
-/// Prices of tokens and limits on them, where no call has any.
-fn without_tokens(reader: &Reader<'_>, table: &DeTable<'_>) {
+/// Prices that nothing is paid by, and limits on tokens where no call has any.
+fn unbilled(reader: &Reader<'_>, table: &DeTable<'_>, model: &Model) {
     let Some(value) = table.get("server").map(Value::get_ref) else {
         return;
     };
     let several = value.as_array().map(|all| &all[..]).unwrap_or_default();
     let one = value.as_table().into_iter();
-    let servers = one.chain(several.iter().filter_map(|server| server.get_ref().as_table()));
+    let tables = one.chain(several.iter().filter_map(|server| server.get_ref().as_table()));
     let refuse = |value: &Value<'_>, message: &str| {
         let error = reader.error(value.span(), message);
         reader.fault::<()>(error.expecting(TOKENS));
     };
-    for server in servers {
-        if let Some(price) = server.get("price") {
-            refuse(price, "no call here has tokens, so that none is ever paid for");
+    let has_tokens = has_tokens(model);
+    for (written, server) in tables.zip(&model.servers) {
+        // Who says that tokens cost nothing means it.
+        let is_free = server.price == Price::default();
+        if let Some(price) = written.get("price").filter(|_| !is_free && !bills(model, server)) {
+            let message = match has_tokens {
+                true => "no call here has tokens of the kind that this has a price for",
+                false => "no call here has tokens, so that none is ever paid for",
+            };
+            refuse(price, message);
         }
-        let limit = server.get("limit").and_then(|limit| limit.get_ref().as_table());
-        if let Some(tpm) = limit.and_then(|limit| limit.get("tpm")) {
+        let limit = written.get("limit").and_then(|limit| limit.get_ref().as_table());
+        if let Some(tpm) = limit.and_then(|limit| limit.get("tpm")).filter(|_| !has_tokens) {
             refuse(tpm, "no call here has tokens, so that this lets everything in");
         }
     }

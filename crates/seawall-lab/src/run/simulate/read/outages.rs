@@ -197,6 +197,12 @@ fn trouble(reader: &Reader<'_>, value: &Value<'_>, table: &DeTable<'_>) -> Optio
         let error = reader.error(value.span(), "a server that works on nothing hits every attempt");
         return reader.fault(error.expecting("no share, or another `how`"));
     }
+    if let (Some(value), Some(share)) = (table.get("share"), share)
+        && share <= 0.0
+    {
+        let error = reader.error(value.span(), "an outage that hits no attempt is none");
+        return reader.fault(error.expecting("a share above 0"));
+    }
     let how = match how {
         How::FailFast => Trouble::FailFast,
         How::Refuse => Trouble::Refuse,

@@ -596,6 +596,10 @@ fn every_mistake_is_told_with_what_is_right() {
             "fleet = \"one\"",
             "fleet = \"one\"\nassert = [\"recovery < 10s\"]",
         ),
+        load("rate = 5, bursts = [{ at = \"1m\", for = \"5s\", factor = 9 }]"),
+        outage("{ at = \"1s\", for = \"1s\", how = \"503\", share = 0 }"),
+        server("capacity = 150, orphans = \"worked\", price = { input = 0.42, output = 0 }")
+            .replace("load = {", "load = { tokens = { input = 0, output = 5 },"),
         policy("assert = [\"cost_usd < 5\"]"),
         policy("assert = [\"success_rate <= 100%\", \"amplification >= 0\", \"p_collapse >= 0\"]"),
         server("capacity = 150, orphans = \"worked\", price = { input = 0.42, output = 1.1 }"),
