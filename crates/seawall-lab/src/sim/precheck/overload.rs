@@ -39,21 +39,27 @@ pub(super) fn of(reckoned: &Reckoned<'_>, findings: &mut Vec<Finding>) -> Stabil
 
 /// Answers that are late where nobody else is there: whatever the servers bear, it is for nobody.
 fn answers_late(reckoned: &Reckoned<'_>) -> Option<Finding> {
-    let heard = reckoned
-        .servers()
-        .iter()
-        .map(|server| reckoned.first_heard_s(server));
-    let soonest_s = heard.reduce(f64::min)?;
-    (soonest_s > reckoned.patience_s).then(|| {
-        let text = format!(
-            "half of the answers take {} s and longer with nothing else there, and callers wait {} s for one: most are never \
-             heard, whatever the policy",
-            shown(soonest_s),
-            shown(reckoned.patience_s)
-        );
-        let numbers = [("answer_s", soonest_s), ("patience_s", reckoned.patience_s)];
-        Finding::new(Code::AnswersLate, text, numbers)
-    })
+    let least = |of: fn((f64, f64)) -> f64| {
+        let heard = reckoned
+            .servers()
+            .iter()
+            .map(|server| of(reckoned.heard_s(server)));
+        heard.reduce(f64::min)
+    };
+    let (patience_s, whole_within_s) = reckoned.nearest().waits_s();
+    let (first_s, whole_s) = (least(|(first, _)| first)?, least(|(_, whole)| whole)?);
+    let late = [(first_s, patience_s), (whole_s, whole_within_s)];
+    let (answer_s, patience_s) = late
+        .into_iter()
+        .find(|(answer_s, patience_s)| answer_s > patience_s)?;
+    let text = format!(
+        "half of the answers take {} s and longer with nothing else there, and callers wait {} s for one: most are never \
+         heard, whatever the policy",
+        shown(answer_s),
+        shown(patience_s)
+    );
+    let numbers = [("answer_s", answer_s), ("patience_s", patience_s)];
+    Some(Finding::new(Code::AnswersLate, text, numbers))
 }
 
 /// Calls that come whatever becomes of them; `at_once` is how many there may be.

@@ -449,6 +449,29 @@ fn nothing_is_stable_whose_answers_are_never_heard_or_whose_limits_let_nobody_in
         "10 a second"
     );
     assert_eq!(stability(seats(3), &hasty()), Stability::Stable, "30 a second");
+    // A stream that is heard at once and whole after the limit of the whole, and a policy that lets a tenth of it through.
+    let streamed = |total, tokens_a_minute| {
+        let generation = crate::sim::model::Generation {
+            per_token_in: Duration::ZERO,
+            per_token_out: ms(20),
+            sent: crate::sim::model::AnswerIs::Streamed,
+        };
+        let server = Server {
+            generation: Some(generation),
+            ..takes(Capacity::Unbounded, ms(100))
+        };
+        let mut model = open(20.0, server);
+        model.tokens.written = crate::sim::luck::Amount::Fixed(1_000);
+        let policy = bare(0).total(total).tokens_per_minute(tokens_a_minute);
+        precheck(&model, &named(kit::built(policy))).stability
+    };
+    assert_eq!(streamed(secs(10), None), Stability::Overloaded, "20 s a stream");
+    assert_eq!(streamed(secs(30), None), Stability::Stable);
+    assert_eq!(
+        streamed(secs(30), Some(120_000)),
+        Stability::Overloaded,
+        "2 of 20 a second"
+    );
     // What a bucket lets in at first lasts for all of this run.
     let bucket = |burst| Server {
         limit: Some(Limit {

@@ -141,13 +141,24 @@ impl<'m> Reckoned<'m> {
         Some(each.reduce(f64::min)? * self.shards)
     }
 
-    /// What the limits on calls of the policy itself let through a second, of all its processes.
+    /// What the limits of the policy itself let through a second, of all its processes: calls, and calls of so many tokens.
     pub(super) fn policy_lets_per_s(&self) -> Option<f64> {
-        let lets = self.callers.iter().filter_map(|caller| {
-            let a_minute = caller.policy.gate.limits().rates().requests_per_minute()?;
-            // A bucket is full at the beginning.
-            let all = crate::sim::summary::float(a_minute) * (1.0 / 60.0 + 1.0 / seconds(self.model.horizon));
-            Some(all * f64::from(caller.processes))
+        let MeanTokens { read, written, .. } = self.model.mean_tokens();
+        let lets = self.callers.iter().flat_map(|caller| {
+            let rates = caller.policy.gate.limits().rates();
+            let each = [
+                (rates.requests_per_minute(), 1.0),
+                (rates.tokens_per_minute(), read + written),
+                (rates.tokens_in_per_minute(), read),
+                (rates.tokens_out_per_minute(), written),
+            ];
+            let processes = f64::from(caller.processes);
+            each.into_iter().filter_map(move |(a_minute, each)| {
+                let a_minute = crate::sim::summary::float(a_minute?);
+                // A bucket is full at the beginning.
+                let all = a_minute * (1.0 / 60.0 + 1.0 / seconds(self.model.horizon));
+                (each > 0.0).then(|| all * processes / each)
+            })
         });
         lets.reduce(f64::min)
     }
@@ -166,40 +177,45 @@ impl<'m> Reckoned<'m> {
         each.fold(f64::INFINITY, f64::min) * self.shards
     }
 
-    /// When half of a server's answers are heard of, with nothing else there.
-    pub(super) fn first_heard_s(&self, server: &Server) -> f64 {
+    /// When half of a server's answers are heard of, and when they are whole, with nothing else there.
+    pub(super) fn heard_s(&self, server: &Server) -> (f64, f64) {
         let plain_s = nanos(server.service.about_half()) / 1e9;
         let MeanTokens { read, written, .. } = self.model.mean_tokens();
         let hops = match server.capacity {
             Capacity::OptimisticLock => 2.0,
             Capacity::Unbounded | Capacity::Workers(_) | Capacity::Coupled { .. } => 1.0,
         };
-        let on_the_way_s = hops * self.on_the_way_s();
-        let tokens_s = server.generation.map_or(0.0, |generation| {
-            let written = match generation.sent {
-                AnswerIs::Whole => written,
-                AnswerIs::Streamed => 0.0,
-            };
-            (nanos(generation.per_token_in) * read + nanos(generation.per_token_out) * written) / 1e9
-        });
-        plain_s + tokens_s + on_the_way_s
+        let on_the_way_s = hops * 2.0 * nanos(self.model.hop.about_half()) / 1e9;
+        let alone_s = plain_s + on_the_way_s;
+        let Some(generation) = server.generation else {
+            return (alone_s, alone_s);
+        };
+        let read_s = alone_s + nanos(generation.per_token_in) * read / 1e9;
+        let whole_s = read_s + nanos(generation.per_token_out) * written / 1e9;
+        match generation.sent {
+            AnswerIs::Whole => (whole_s, whole_s),
+            AnswerIs::Streamed => (read_s, whole_s),
+        }
     }
 }
 
 impl Caller<'_> {
     /// How long it waits for one attempt.
     pub(super) fn patience_s(&self) -> f64 {
+        self.waits_s().0
+    }
+
+    /// How long it waits for an answer to begin, and to be whole.
+    pub(super) fn waits_s(&self) -> (f64, f64) {
         let deadline = Instant::START.after(self.policy.call.deadline_for(self.endpoint));
         let limits = self
             .policy
             .call
             .limits_for(self.endpoint, Instant::START, deadline);
-        seconds(
-            limits
-                .first_byte
-                .min(limits.total)
-                .min(deadline.since(Instant::START)),
-        )
+        let deadline = deadline.since(Instant::START);
+        let whole = limits.total.min(deadline);
+        // Who has accepted the first token has only the limit of the whole.
+        (seconds(limits.first_byte.min(whole)), seconds(limits.total))
     }
 
     /// Attempts of one call that fit where none is answered, hedges included.
@@ -258,7 +274,7 @@ fn comes(load: &Load) -> Comes {
         },
         Load::Trace { calls, .. } => match (calls.first(), calls.last()) {
             (Some(first), Some(last)) if last.at > first.at => Comes::Openly {
-                per_s: crate::sim::summary::float(calls.len() as u64) / seconds(last.at.since(first.at)),
+                per_s: crate::sim::summary::float(calls.len() as u64 - 1) / seconds(last.at.since(first.at)),
             },
             _ => Comes::Unknown {
                 why: "the trace has no two calls at different times",
