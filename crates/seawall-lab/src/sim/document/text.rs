@@ -6,6 +6,7 @@ use super::{Document, Figures};
 use crate::scenario::Colour;
 use crate::sim::assert::{Judged, Unit};
 use crate::sim::precheck::{Precheck, Stability, Weight};
+use crate::sim::report::figures::dollars;
 use crate::sim::report::figures::plain::{digits, length, percent};
 use crate::sim::report::harmless;
 use crate::sim::study::Claim;
@@ -282,7 +283,8 @@ fn row(of: &Figures, costs: bool) -> Vec<String> {
         of_calls(percent(sum.p_collapse)),
     ];
     if costs {
-        row.push(format!("${:.2}", sum.cost_usd));
+        // A cent is much for a run of a few calls; and lines of a terminal are searched with plain spaces.
+        row.push(dollars(sum.cost_usd).replace('\u{a0}', " "));
     }
     row
 }

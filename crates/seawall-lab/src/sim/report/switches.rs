@@ -54,7 +54,10 @@ fn add_list(rows: &mut Vec<Row>, key: &str, list: &[Value]) {
     let mut told = 0;
     for (number, alike) in list.chunk_by(|a, b| a == b).enumerate() {
         if number == LISTED_MAX {
-            rows.push((key.to_owned(), format!("and {} more", list.len() - told)));
+            rows.push((
+                key.to_owned(),
+                format!("and {} more, in --json", list.len() - told),
+            ));
             return;
         }
         let name = match alike.len() {

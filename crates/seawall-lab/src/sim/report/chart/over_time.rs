@@ -10,7 +10,7 @@ use crate::sim::report::ink::{Ink, KINDS};
 use crate::sim::report::svg::{Drawing, Frame, Pattern, px};
 use std::collections::BTreeSet;
 
-/// Outages that are drawn apart; of more there is one band from the first to the last of what runs together.
+/// Outages that are drawn apart; of more, those that are nearest to each other are one band.
 const BANDS_MAX: usize = 200;
 
 /// Time from left to right.
@@ -222,6 +222,24 @@ fn outage_key(scene: &Scene<'_>) -> Option<Key> {
     Some(key(Sample::Outage, &text))
 }
 
+/// No more than so many of these, in their order: those that are nearest to each other become one.
+fn at_most(most: usize, apart: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    let mut gaps: Vec<f64> = apart.windows(2).map(|pair| pair[1].0 - pair[0].1).collect();
+    gaps.sort_by(|a, b| b.total_cmp(a));
+    // The widest gaps stay, one fewer than bands.
+    let Some(widest) = gaps.get(most.saturating_sub(1)).copied() else {
+        return apart;
+    };
+    let mut bands: Vec<(f64, f64)> = Vec::new();
+    for (from, to) in apart {
+        match bands.last_mut().filter(|last| from - last.1 <= widest) {
+            Some(last) => last.1 = to,
+            None => bands.push((from, to)),
+        }
+    }
+    bands
+}
+
 /// The times in which a server is not well.
 fn bands(drawing: &mut Drawing, scene: &Scene<'_>, steps: Steps, plot: &Frame) {
     let pixels = plot.width / steps.seconds();
@@ -235,7 +253,7 @@ fn bands(drawing: &mut Drawing, scene: &Scene<'_>, steps: Steps, plot: &Frame) {
             None => {}
         }
     }
-    for (from, to) in joined.into_iter().take(BANDS_MAX) {
+    for (from, to) in at_most(BANDS_MAX, joined) {
         let frame = Frame {
             x: plot.x + from,
             width: to - from,
@@ -301,3 +319,6 @@ pub(super) fn through(points: &[(f64, f64)]) -> String {
     }
     path
 }
+
+#[cfg(test)]
+mod tests;

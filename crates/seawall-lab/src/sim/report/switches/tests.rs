@@ -36,5 +36,5 @@ fn a_list_without_end_is_cut_and_says_so() {
     let mut rows = Vec::new();
     add_list(&mut rows, "outages", &list);
     assert_eq!(rows.len(), LISTED_MAX + 1);
-    assert_eq!(rows[LISTED_MAX].1, "and 988 more");
+    assert_eq!(rows[LISTED_MAX].1, "and 988 more, in --json");
 }
