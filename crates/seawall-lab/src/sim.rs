@@ -28,7 +28,7 @@ pub mod stats;
 pub mod study;
 pub mod summary;
 pub mod tally;
-mod weather;
+pub(crate) mod weather;
 pub(crate) mod world;
 
 use agenda::Radix;
@@ -46,7 +46,7 @@ pub fn run(model: &Model, contender: &Contender, seed: u64) -> Tally {
     run_watched(model, contender, seed, |_far| {})
 }
 
-/// The same run; `watch` hears every million steps how far it is.
+/// The same run; `watch` hears every quarter of a million steps how far it is.
 pub fn run_watched(model: &Model, contender: &Contender, seed: u64, watch: impl FnMut(HowFar)) -> Tally {
     if let Some(overran) = bounds::overran_before(model, contender) {
         return Tally {

@@ -35,7 +35,7 @@ pub struct Progress {
     pub done: usize,
     /// All of them.
     pub of: usize,
-    /// Of those under way, the one that is least far: told of runs that take a million steps and more.
+    /// Of those under way, the one that is least far: told of runs that take a quarter of a million steps and more.
     pub behind: Option<UnderWay>,
 }
 

@@ -31,8 +31,8 @@ pub const HORIZON_MAX: Duration = Duration::from_secs(60 * 86_400);
 pub(super) const BINS_MAX: usize = 1 << 26;
 /// How many steps lie between two looks.
 const LOOK_EVERY: u64 = 1 << 14;
-/// After how many of these looks somebody hears how far the run is: some tenths of a second.
-const TOLD_EVERY: u64 = 1 << 20;
+/// After how many steps somebody hears how far the run is: less than a tenth of a second, of all that one may take.
+const TOLD_EVERY: u64 = 1 << 18;
 /// What a process takes before anybody calls, and each of its gates, as measured.
 const PROCESS_BYTES: u64 = 512;
 const GATE_BYTES: u64 = 1_024;

@@ -5,7 +5,7 @@ use super::model::{Outage, Server};
 use seawall_core::time::{Duration, Instant};
 
 /// The most outages that chance gives a server: times of next to nothing would fill the memory.
-const DRAWN_MAX: u64 = 1_000_000;
+pub(crate) const DRAWN_MAX: u64 = 1_000_000;
 
 impl Server {
     /// Its outages in the run of this luck, up to `horizon`. `number` tells the servers of a model apart.

@@ -234,6 +234,10 @@ pub(super) fn lines(
 }
 
 fn json<'t, T: Deserialize<'t>>(line: &'t str) -> Result<T, String> {
+    // A list of as many numbers would be taken for one, whatever each of them is.
+    if !line.trim_start().starts_with('{') {
+        return Err("expected an object, as in {\"t\": 1.5}".to_owned());
+    }
     serde_json::from_str(line).map_err(|error| {
         // The line is the trace's, and stands before this: of the one line that is read here, each is the first.
         let why = error.to_string();

@@ -11,6 +11,7 @@ use crate::sim::assert::Assert;
 use crate::sim::model::{AnswerIs, Contender, Model, Price, Server, Trouble};
 use crate::sim::study::Study;
 use crate::sim::summary::RECOVERY_SEEN_IN;
+use crate::sim::weather::DRAWN_MAX;
 use seawall_core::policy::Policy;
 use toml::de::DeTable;
 
@@ -29,6 +30,7 @@ impl Asked {
         if !has_tokens(&study.model) {
             self.policies_without_tokens(study);
         }
+        too_many_outages(reader, table, &study.model);
         self.silence(&study.model);
         for assert in asserts {
             let refuse = |message: &str, right: &str| {
@@ -131,20 +133,49 @@ fn bounds_tokens(policy: &Policy) -> bool {
     bounds.into_iter().flatten().next().is_some()
 }
 
+/// Each server that is written, with its table.
+fn servers<'t>(table: &'t DeTable<'_>, model: &'t Model) -> Vec<(&'t DeTable<'t>, &'t Server)> {
+    let value = table.get("server").map(Value::get_ref);
+    let several = value
+        .and_then(|value| value.as_array())
+        .map(|all| &all[..])
+        .unwrap_or_default();
+    let one = value.and_then(|value| value.as_table()).into_iter();
+    let tables = one.chain(several.iter().filter_map(|server| server.get_ref().as_table()));
+    tables.zip(&model.servers).collect()
+}
+
+/// Outages by chance that come so often that a run would end up without them.
+fn too_many_outages(reader: &Reader<'_>, table: &DeTable<'_>, model: &Model) {
+    for (written, server) in servers(table, model) {
+        let (Some(value), Some(renewal)) = (written.get("renewal"), server.renewal) else {
+            continue;
+        };
+        let round = renewal.up.mean().plus(renewal.down.mean()).as_nanos().max(1);
+        let expected = model.horizon.as_nanos() / round;
+        // Chance makes more of them, but not twice as many.
+        if expected > DRAWN_MAX / 2 {
+            let message = format!(
+                "some {expected} outages within the horizon, {}, are too many",
+                model.horizon
+            );
+            let right = format!(
+                "at most {}: longer times up and down, or a shorter horizon",
+                DRAWN_MAX / 2
+            );
+            reader.fault::<()>(reader.error(value.span(), message).expecting(right));
+        }
+    }
+}
+
 /// Prices that nothing is paid by, and limits on tokens where no call has any.
 fn unbilled(reader: &Reader<'_>, table: &DeTable<'_>, model: &Model) {
-    let Some(value) = table.get("server").map(Value::get_ref) else {
-        return;
-    };
-    let several = value.as_array().map(|all| &all[..]).unwrap_or_default();
-    let one = value.as_table().into_iter();
-    let tables = one.chain(several.iter().filter_map(|server| server.get_ref().as_table()));
     let refuse = |value: &Value<'_>, message: &str| {
         let error = reader.error(value.span(), message);
         reader.fault::<()>(error.expecting(TOKENS));
     };
     let has_tokens = has_tokens(model);
-    for (written, server) in tables.zip(&model.servers) {
+    for (written, server) in servers(table, model) {
         // Who says that tokens cost nothing means it.
         let is_free = server.price == Price::default();
         if let Some(price) = written.get("price").filter(|_| !is_free && !bills(model, server)) {

@@ -598,6 +598,10 @@ fn every_mistake_is_told_with_what_is_right() {
         ),
         load("rate = 5, bursts = [{ at = \"1m\", for = \"5s\", factor = 9 }]"),
         outage("{ at = \"1s\", for = \"1s\", how = \"503\", share = 0 }"),
+        server(
+            "capacity = 150, orphans = \"worked\", renewal = { up = \"1ms\", down = \"1ms\", how = \"503\" }",
+        )
+        .replace("horizon = \"1m\"", "horizon = \"1h\""),
         server("capacity = 150, orphans = \"worked\", price = { input = 0.42, output = 0 }")
             .replace("load = {", "load = { tokens = { input = 0, output = 5 },"),
         policy("assert = [\"cost_usd < 5\"]"),

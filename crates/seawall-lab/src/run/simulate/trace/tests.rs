@@ -113,6 +113,8 @@ fn a_row_that_cannot_be_read_is_told_with_its_line_and_never_passed_over() {
             ":1: ",
         ),
         (Form::Jsonl, "{\"t\": 1}\nt = 2".to_owned(), ":2: expected"),
+        (Form::Jsonl, "[1, 2, 3, 4]".to_owned(), ":1: expected an object"),
+        (Form::Mooncake, "[1, 2, 3]".to_owned(), ":1: expected an object"),
         (Form::Jsonl, "{\"t\": 1e300}".to_owned(), "is no time"),
         (
             Form::Jsonl,
