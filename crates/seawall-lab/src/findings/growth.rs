@@ -3,8 +3,9 @@
 //! What can go wrong: with full jitter one wait of 3 ms is as likely as any, and four waits may shrink by chance; so a
 //! single call proves nothing but the plainest cases. Growth is judged on the means of eight calls or more, jitter on
 //! eight waits that stand at the same place; with fewer, it is not observable. A busy machine makes waits longer, never
-//! shorter: the longest quarter of the waits is not asked whether they are alike, and the shortest wait of all, up to
-//! 50 ms, is taken for the machine's own part of each.
+//! shorter: on a real one the longest quarter of eight or more is not asked whether they are alike or whether they are none,
+//! it is enough that those without it grow, and the shortest wait of all, up to 50 ms, is taken for the machine's own part
+//! of each.
 //!
 //! Only waits of the client's own choice count: what a server asked for is the server's. Waits are judged from the end
 //! of an answer to the next attempt.
@@ -75,18 +76,20 @@ fn finding(expected: String, seen: String, series: &[&Series]) -> Vec<Finding> {
 
 pub(super) fn no_backoff(promised: Option<Backoff>, runs: &[RunSeen<'_>]) -> Vec<Finding> {
     let (series, timing) = (series(runs), timing(runs));
-    let all: Vec<Duration> = series
+    let mut all: Vec<Duration> = series
         .iter()
         .flat_map(|one| &one.waits)
         .map(|wait| wait.length)
         .collect();
     let everything: Vec<&Series> = series.iter().collect();
-    if all.len() >= IMMEDIATE_MIN && all.iter().all(|wait| *wait < IMMEDIATE_MAX) {
-        let longest = all.iter().copied().max().unwrap_or_default();
+    let at_once = asked(&mut all, Share::of(timing));
+    if let Some(longest) = at_once.last().filter(|longest| **longest < IMMEDIATE_MAX)
+        && at_once.len() >= IMMEDIATE_MIN
+    {
         let seen = format!(
             "{} attempts came at once, after {} at the most",
-            all.len(),
-            rounded(longest)
+            at_once.len(),
+            rounded(*longest)
         );
         return finding(
             "a wait before each attempt but the first".to_owned(),
@@ -107,32 +110,39 @@ pub(super) fn no_backoff(promised: Option<Backoff>, runs: &[RunSeen<'_>]) -> Vec
         );
         return vec![unseen(Rule::NoBackoff, why)];
     }
-    let mean = |place: usize| mean(long.iter().map(|one| one.waits[place].length));
     // What the machine adds to every wait would make the first look longer than it was chosen.
     let machine = match timing {
         Timing::Virtual => Duration::ZERO,
-        Timing::Real => all.iter().copied().min().unwrap_or_default().min(IMMEDIATE_MAX),
+        Timing::Real => all.first().copied().unwrap_or_default().min(IMMEDIATE_MAX),
     };
-    let (first, later) = (mean(0).minus(machine), mean(LATER).minus(machine));
     let growth = growth_per_mille(promised);
-    let least = Duration::from_nanos(share(first, growth));
-    match later >= least {
-        true => Vec::new(),
-        false => finding(
-            format!(
-                "the fourth wait to be at least {}.{} times the first, on average",
-                growth / 1_000,
-                growth % 1_000 / 100
-            ),
-            format!(
-                "{} calls waited {} first and {} at the fourth, on average",
-                long.len(),
-                rounded(first),
-                rounded(later)
-            ),
-            &long,
-        ),
+    let means = |share: Share| {
+        let mean = |place: usize| {
+            let mut waits: Vec<Duration> = long.iter().map(|one| one.waits[place].length).collect();
+            mean(asked(&mut waits, share).iter().copied()).minus(machine)
+        };
+        (mean(0), mean(LATER))
+    };
+    // All of them, too: by chance the shorter ones of a right client are ten times as often without growth.
+    let grows = |(first, later): (Duration, Duration)| later >= Duration::from_nanos(share(first, growth));
+    let (first, later) = means(Share::All);
+    if grows((first, later)) || grows(means(Share::of(timing))) {
+        return Vec::new();
     }
+    finding(
+        format!(
+            "the fourth wait to be at least {}.{} times the first, on average",
+            growth / 1_000,
+            growth % 1_000 / 100
+        ),
+        format!(
+            "{} calls waited {} first and {} at the fourth, on average",
+            long.len(),
+            rounded(first),
+            rounded(later)
+        ),
+        &long,
+    )
 }
 
 /// How much growth may be asked for: three eighths of what was promised, as 3 is of doubling's 8, and no more than 3.
@@ -220,23 +230,36 @@ fn is_alike(mut waits: Vec<Duration>) -> bool {
     spread_of(&mut waits, Share::ShorterThreeQuarters) <= middle.over(ALIKE_DIVISOR)
 }
 
-/// Of which waits it is asked whether they are the same.
+/// Which waits are asked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Share {
     All,
     ShorterThreeQuarters,
 }
 
+impl Share {
+    const fn of(timing: Timing) -> Self {
+        match timing {
+            Timing::Virtual => Self::All,
+            Timing::Real => Self::ShorterThreeQuarters,
+        }
+    }
+}
+
+/// Those that are asked, the shortest first. Of a few, all are: one of four is no quarter of what a client does.
+fn asked(waits: &mut [Duration], of: Share) -> &[Duration] {
+    waits.sort_unstable();
+    match of {
+        Share::ShorterThreeQuarters if waits.len() >= SAMPLES_MIN => &waits[..(waits.len() * 3).div_ceil(4)],
+        Share::All | Share::ShorterThreeQuarters => waits,
+    }
+}
+
 /// From the shortest wait to the longest of those that are asked.
 fn spread_of(waits: &mut [Duration], of: Share) -> Duration {
-    waits.sort_unstable();
-    let asked = match of {
-        Share::All => waits.len(),
-        Share::ShorterThreeQuarters => (waits.len() * 3).div_ceil(4),
-    };
-    match (waits.first(), waits.get(asked.saturating_sub(1))) {
-        (Some(shortest), Some(longest)) => longest.minus(*shortest),
-        (None, _) | (_, None) => Duration::ZERO,
+    match asked(waits, of) {
+        [shortest, .., longest] => longest.minus(*shortest),
+        [] | [_] => Duration::ZERO,
     }
 }
 

@@ -174,6 +174,32 @@ fn what_a_busy_machine_adds_to_every_wait_is_no_lack_of_growth() {
 }
 
 #[test]
+fn a_machine_that_stands_still_for_a_moment_makes_no_client_wrong() {
+    // A stall of a second in one of ten first waits of 60 ms hides that the fourth is eight times as long, and in one that
+    // came at once it hides that there is no backoff.
+    let stalled = |call: u64, wait: u64| if call == 3 { wait + 1_000 } else { wait };
+    let doubling = (0..10).map(|n| {
+        vec![
+            stalled(n, 55 + n),
+            stalled(n + 2, 115 + n),
+            240 + 2 * n,
+            480 + 4 * n,
+        ]
+    });
+    assert_eq!(kinds(Rule::NoBackoff, &waiting(Timing::Real, doubling)), []);
+    let at_once = (0..10).map(|n| vec![stalled(n, 3), 4 + n, 3, stalled(n + 1, 5)]);
+    assert_eq!(
+        kinds(Rule::NoBackoff, &waiting(Timing::Real, at_once)),
+        [Kind::Broken]
+    );
+    let flat = (0..10).map(|n| vec![stalled(n, 300 + 20 * n), 310, 350 + n, 400 - 10 * n]);
+    assert_eq!(
+        kinds(Rule::NoBackoff, &waiting(Timing::Real, flat)),
+        [Kind::Broken]
+    );
+}
+
+#[test]
 fn jitter_of_a_fifth_and_draws_from_nothing_upwards_pass_whatever_is_drawn() {
     // With 20 ms for alike, waits of 100 ms with a fifth of jitter were a schedule by chance; so were four short draws.
     let (mut jitter, mut growth) = (0, 0);
