@@ -13,19 +13,33 @@ fn number_in(path: &Path) -> String {
         {
             return number.trim().to_owned();
         }
-        // Let it run: there is nothing here to be woken by.
-        let _moment = Command::new("sleep").arg("0.01").status();
+        wait_a_moment();
     }
     panic!("the program under test did not start");
 }
 
 fn lives(process: &str) -> bool {
-    let listed = Command::new("ps")
-        .args(["-o", "stat=", "-p", process])
-        .output()
-        .expect("ps runs");
-    let state = text(listed.stdout);
+    // A slim Linux has no `ps`. One that nobody has waited for is listed as a zombie, here and there.
+    let state = if Path::new("/proc/self/stat").exists() {
+        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        stat.rsplit_once(") ")
+            .map_or_else(String::new, |(_, rest)| rest.to_owned())
+    } else {
+        let listed = Command::new("ps").args(["-o", "stat=", "-p", process]).output();
+        text(listed.expect("ps runs").stdout)
+    };
     !state.trim().is_empty() && !state.trim_start().starts_with('Z')
+}
+
+/// Whether it ends: who was killed has ended once it has had its turn, which on a busy machine is not at once.
+fn ends(process: &str) -> bool {
+    (0..2_000).any(|_| !lives(process) || wait_a_moment())
+}
+
+/// Lets others run, where there is nothing to be woken by. Never true: nothing has come of it.
+fn wait_a_moment() -> bool {
+    let _moment = Command::new("sleep").arg("0.01").status();
+    false
 }
 
 #[test]
@@ -99,6 +113,6 @@ fn stopped_by(signal: &str) {
         "note: interrupted; nothing is left running\n"
     );
     for number in numbers {
-        assert!(!lives(&number), "{number} lives on");
+        assert!(ends(&number), "{number} lives on");
     }
 }
