@@ -55,11 +55,11 @@ async fn each_fault_of_the_mock_is_met_as_what_it_is_called() {
 #[tokio::test]
 async fn a_mock_that_hangs_meets_the_callers_own_limit() {
     // Breaks when a silent server holds a caller beyond what the caller said. The limit is what ends this: however
-    // slow the machine, there is nothing else that could.
+    // slow the machine, there is nothing else that could. It is long enough for the mock to see the call.
     let mock = Mock::start("GET /v1/things = hang").await.unwrap();
     let policy = Policy::builder()
         .retries(0)
-        .first_byte(Duration::from_millis(20))
+        .first_byte(Duration::from_millis(500))
         .build()
         .unwrap();
     let upstream = Upstream::builder(&mock.url())
@@ -90,7 +90,7 @@ fn payer(mock: &Mock) -> Upstream {
     let policy = Policy::builder()
         .retries(4)
         .backoff_base(Duration::from_millis(1))
-        .first_byte(Duration::from_secs(1))
+        .first_byte(Duration::from_secs(3))
         .build()
         .unwrap();
     Upstream::builder(&mock.url())

@@ -119,7 +119,7 @@ async fn a_caller_says_for_one_request_what_the_layer_says_for_all() {
     );
     assert_eq!(mock.journal().attempts.len(), 1);
     let mock = Mock::start("GET /v1/things = hang").await.unwrap();
-    let short = PerCall::default().deadline(Duration::from_millis(50));
+    let short = PerCall::default().deadline(Duration::from_millis(500));
     let error = asked(&mock, &gate(quick()), "GET", short).await.unwrap_err();
     assert!(matches!(error, Error::TimedOut(_)), "{error}");
     soon(mock.quiet()).await;
@@ -134,8 +134,8 @@ async fn a_head_that_does_not_come_is_cut_at_the_first_byte_limit() {
     // Breaks when a layer around HTTP knows the deadline alone: one attempt would use up the whole call.
     let mock = Mock::start("GET /v1/things = hang, 200").await.unwrap();
     let policy = quick()
-        .connect(Duration::from_millis(50))
-        .first_byte(Duration::from_millis(200));
+        .connect(Duration::from_millis(500))
+        .first_byte(Duration::from_millis(500));
     assert_eq!(
         asked(&mock, &gate(policy), "GET", PerCall::default())
             .await
