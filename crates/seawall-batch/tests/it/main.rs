@@ -77,7 +77,7 @@ fn child() {
 #[test]
 fn a_killed_process_leaves_files_that_the_same_command_goes_on_with() {
     // Could break: a lock that outlives its process, a line in a buffer that a kill swallows, a row written twice.
-    let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("killed");
+    let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("killed-{}", std::process::id()));
     fs::remove_dir_all(&dir).ok();
     fs::create_dir_all(&dir).unwrap();
     let rows: String = (0..ROWS)
@@ -117,4 +117,5 @@ fn a_killed_process_leaves_files_that_the_same_command_goes_on_with() {
     let text = fs::read_to_string(&out).unwrap();
     let ids: BTreeSet<&str> = text.lines().map(|line| line.split('"').nth(7).unwrap()).collect();
     assert_eq!((ids.len(), text.lines().count()), (ROWS, ROWS));
+    fs::remove_dir_all(&dir).unwrap();
 }
