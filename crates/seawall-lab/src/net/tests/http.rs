@@ -479,10 +479,21 @@ async fn what_is_wrong_with_a_mock_is_said_before_it_listens() {
         error.to_string().starts_with("cannot listen on 127.0.0.1:"),
         "{error}"
     );
-    let mut told = None;
-    let serving = serve(Mock::builder(), |address| told = Some(address));
-    let served = tokio::time::timeout(Duration::from_millis(50), serving).await;
-    assert!(served.is_err() && told.is_some(), "it serves until it is dropped");
+    let told = std::cell::Cell::new(None);
+    let answers = async {
+        loop {
+            if let Some(address) = told.get()
+                && let Ok(stream) = TcpStream::connect(address).await
+            {
+                return stream;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        ended = serve(Mock::builder(), |address| told.set(Some(address))) => panic!("it serves until it is dropped: {ended:?}"),
+        _stream = answers => {}
+    }
 }
 
 #[tokio::test]
