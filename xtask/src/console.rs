@@ -39,8 +39,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 use std::{fs, io, thread};
 
-/// A command of the docs that prints nothing more and does not end for this long is stopped.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// A command of the docs that prints nothing more and does not end for this long is stopped: far longer than the longest of
+/// them takes on a busy machine, since all that is to be found by it is one that never ends.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// One fenced block.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -200,7 +200,8 @@ fn ids_whole(path: &Path) -> usize {
 
 /// Looks again and again until it holds. How often it looks decides nothing.
 async fn until(holds: impl Fn() -> bool) {
-    let patience = std::time::Duration::from_secs(60);
+    // Only a failing test waits so long.
+    let patience = std::time::Duration::from_secs(600);
     let mut looks = tokio::time::interval(std::time::Duration::from_millis(5));
     let held = async {
         while !holds() {
