@@ -14,8 +14,8 @@ import uuid
 
 PATH = "/v1/payments"
 RETRIES = 5
-FIRST_WAIT_S = 0.1
-WAIT_MAX_S = 0.8
+FIRST_WAIT_S = 0.2
+WAIT_MAX_S = 1.6
 
 
 def new_key():
