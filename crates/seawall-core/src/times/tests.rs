@@ -86,6 +86,24 @@ fn losers_do_not_make_the_percentile_sink() {
 }
 
 #[test]
+fn who_was_dropped_is_among_those_that_took_longer() {
+    // Could break if those that were dropped were left out: sixty of eighty that are left are three quarters, and seven of ten
+    // would seem to take 10 ms.
+    let mut times = Times::new(NOW);
+    for nth in 0..100 {
+        match nth {
+            0..60 => times.came(NOW, ms(10)),
+            60..80 => times.dropped(NOW, ms(50)),
+            _ => times.came(NOW, ms(1_000)),
+        }
+    }
+    let told = times.percentile(NOW, 600).unwrap();
+    assert!(told >= ms(10) && told <= ceiling(ms(10)), "{told}");
+    let told = times.percentile(NOW, 700).unwrap();
+    assert!(told >= ms(1_000) && told <= ceiling(ms(1_000)), "{told}");
+}
+
+#[test]
 fn what_is_long_ago_is_forgotten() {
     // Could break if times were kept for ever: an upstream that was slow in spring is waited for in summer.
     let mut times = Times::new(NOW);
