@@ -15,7 +15,7 @@ use super::assert::Judged;
 use super::model::{Contender, Model};
 use super::precheck::{Precheck, precheck};
 use super::preset::{self, Findings, Preset};
-use super::report::{Assert, Part, Report};
+use super::report::{Expected, Part, Report};
 use super::study::{Claim, Study};
 use super::summary::Summary;
 use super::tally::Tally;
@@ -178,14 +178,14 @@ impl Document {
                 }
             })
             .collect();
-        let asserts: Vec<Assert> = self
+        let asserts: Vec<Expected> = self
             .asserts
             .iter()
             .enumerate()
             .map(|(place, judged)| {
                 let live = text::live::judged(self, place);
                 let lived = live.map(|live| format!(", live {}", text::measured(self, live)));
-                Assert {
+                Expected {
                     text: format!("{} of {}", judged.assert, judged.policy),
                     measured: text::measured(self, judged) + &lived.unwrap_or_default(),
                     holds: judged.holds && live.is_none_or(|live| live.holds),

@@ -50,7 +50,7 @@ pub struct Part<'a> {
 
 /// Something that was expected of the figures, and whether it held.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Assert {
+pub struct Expected {
     /// As it was written.
     pub text: String,
     /// What was measured, in words.
@@ -78,7 +78,7 @@ pub struct Report<'a> {
     /// Published figures beside ours.
     pub claims: &'a [Claim],
     /// What a file expects.
-    pub asserts: &'a [Assert],
+    pub asserts: &'a [Expected],
     /// What is worth a sentence.
     pub notes: &'a [String],
     /// A preset's own grid: rows that are objects with the same keys.

@@ -170,19 +170,19 @@ struct Asked {
 }
 
 /// The policies of these, whose own asserts are put to the others.
-fn contenders(entrants: Vec<Entrant>, asserts: &mut Vec<Written<Assert>>) -> Vec<Contender> {
-    let of_own = |(number, entrant): (usize, Entrant)| {
-        asserts.extend(entrant.asserts.into_iter().map(|mut assert| {
+fn contenders(asserted: Vec<Asserted>, asserts: &mut Vec<Written<Assert>>) -> Vec<Contender> {
+    let of_own = |(number, one): (usize, Asserted)| {
+        asserts.extend(one.asserts.into_iter().map(|mut assert| {
             assert.value.policy = Some(number);
             assert
         }));
-        entrant.contender
+        one.contender
     };
-    entrants.into_iter().enumerate().map(of_own).collect()
+    asserted.into_iter().enumerate().map(of_own).collect()
 }
 
 /// A policy of the file.
-struct Entrant {
+struct Asserted {
     contender: Contender,
     asserts: Vec<Written<Assert>>,
 }
@@ -211,9 +211,9 @@ impl Asked {
             .map(|servers| generation::alike(reader, table, servers));
         let spread = spread(reader, table, servers.as_ref().map_or(1, Vec::len));
         let layers = self.layers(reader, table);
-        let entrants = self.entrants(reader, table, load.as_ref());
+        let asserted = self.contenders(reader, table, load.as_ref());
         let asserts = get("assert").map_or(Some(Vec::new()), |value| reader.asserts(value));
-        let (entrants, mut asserts) = (entrants?, asserts?);
+        let (asserted, mut asserts) = (asserted?, asserts?);
         if let (Some(warmup), Some(horizon), Some(value)) = (warmup, horizon, get("warmup"))
             && warmup >= horizon
         {
@@ -237,7 +237,7 @@ impl Asked {
         let study = Study {
             name,
             model,
-            contenders: contenders(entrants, &mut asserts),
+            contenders: contenders(asserted, &mut asserts),
             seed: seed?,
             seeds: seeds?,
         };

@@ -44,13 +44,13 @@ const STRATEGIES: [&str; 5] = ["None", "Exponential", "EqualJitter", "FullJitter
 /// What many runs of one strategy with so many clients come to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Cell {
-    calls: Spread,
-    time_ms: Spread,
+    calls: Average,
+    time_ms: Average,
 }
 
 /// A mean, and the deviation of one run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Spread {
+struct Average {
     mean: f64,
     deviation: f64,
 }
@@ -68,11 +68,11 @@ fn reference() -> Vec<(u32, Vec<Cell>)> {
             unreachable!("the reference has six columns")
         };
         let cell = Cell {
-            calls: Spread {
+            calls: Average {
                 mean: calls,
                 deviation: sd_calls,
             },
-            time_ms: Spread {
+            time_ms: Average {
                 mean: time_ms,
                 deviation: sd_time_ms,
             },
@@ -180,13 +180,13 @@ fn findings(studies: &[Study], tallies: &[Vec<Tally>]) -> Findings {
 impl Cell {
     fn of(tallies: &[Tally]) -> Self {
         Self {
-            calls: Spread::of(tallies, |tally| float(tally.arrivals)),
-            time_ms: Spread::of(tallies, |tally| millis(tally.ended_at.since(Instant::START))),
+            calls: Average::of(tallies, |tally| float(tally.arrivals)),
+            time_ms: Average::of(tallies, |tally| millis(tally.ended_at.since(Instant::START))),
         }
     }
 }
 
-impl Spread {
+impl Average {
     fn of(tallies: &[Tally], value: impl Fn(&Tally) -> f64) -> Self {
         let moments = Moments::of(&tallies.iter().map(value).collect::<Vec<f64>>());
         Self {

@@ -28,7 +28,16 @@ pub(super) const PRESET: Preset = Preset {
 };
 
 /// Attempts at each layer, and layers: Amazon's and Google's.
-const SHAPES: [Shape; 2] = [Shape { tries: 3, depth: 5 }, Shape { tries: 4, depth: 3 }];
+const SHAPES: [Shape; 2] = [
+    Shape {
+        attempts: 3,
+        depth: 5,
+    },
+    Shape {
+        attempts: 4,
+        depth: 3,
+    },
+];
 /// How often the server fails.
 const CHANCES: [f64; 4] = [0.5, 0.9, 0.99, 1.0];
 /// One turn of a budget's ring of eleven seconds. What it lets through repeats with it, so whole turns are measured.
@@ -38,7 +47,7 @@ const RING: f64 = 1.0 + 0.1 * 10.0 / 11.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shape {
-    tries: u32,
+    attempts: u32,
     depth: u32,
 }
 
@@ -82,13 +91,15 @@ impl Part {
     }
 
     fn name(self) -> String {
-        let Shape { tries, depth } = self.shape();
+        let Shape { attempts, depth } = self.shape();
         match self {
             Self::Naive { chance, .. } => {
-                format!("{tries} attempts in {depth} layers, {chance} failing")
+                format!("{attempts} attempts in {depth} layers, {chance} failing")
             }
-            Self::Budgets { .. } => format!("{tries} attempts in {depth} layers with budgets, all failing"),
-            Self::Told { .. } => format!("{tries} attempts in {depth} layers, told, all failing"),
+            Self::Budgets { .. } => {
+                format!("{attempts} attempts in {depth} layers with budgets, all failing")
+            }
+            Self::Told { .. } => format!("{attempts} attempts in {depth} layers, told, all failing"),
         }
     }
 
@@ -118,7 +129,7 @@ impl Part {
     }
 
     fn contenders(self) -> Vec<Contender> {
-        let retries = self.shape().tries - 1;
+        let retries = self.shape().attempts - 1;
         let naive = contender("retries", at_once(bare(retries)), Fleet::One);
         let policy = at_once(budgeted(bare(retries), 100));
         let budgets = contender("retries, 10 % budgets", policy, Fleet::One);
@@ -131,8 +142,8 @@ impl Part {
 
     /// What is claimed of it, of the leaf calls of its contenders.
     fn claims(self, leaf_calls: &[f64]) -> Vec<Claim> {
-        let Shape { tries, depth } = self.shape();
-        let named = |what: &str| format!("layers: {tries} attempts in {depth} layers, {what}");
+        let Shape { attempts, depth } = self.shape();
+        let named = |what: &str| format!("layers: {attempts} attempts in {depth} layers, {what}");
         match (self, leaf_calls) {
             (Self::Naive { chance: p, .. }, [naive]) => vec![claim(
                 named(&format!("{p} failing: (1 − p^(a^d)) / (1 − p)")),
@@ -157,7 +168,7 @@ impl Part {
             (Self::Told { .. }, [naive, budgets]) => vec![
                 claim(
                     named("told, no budgets, all failing: those of one layer"),
-                    f64::from(tries),
+                    f64::from(attempts),
                     *naive,
                     Within::Share(0.01),
                 ),
@@ -182,7 +193,7 @@ impl Part {
 impl Shape {
     /// In closed form: attempts at a server that fails so many, for each call.
     fn leaf_calls(self, chance: f64) -> f64 {
-        let most = libm::pow(f64::from(self.tries), f64::from(self.depth));
+        let most = libm::pow(f64::from(self.attempts), f64::from(self.depth));
         if chance >= 1.0 {
             most
         } else {
@@ -221,7 +232,7 @@ fn findings(studies: &[Study], tallies: &[Vec<Tally>]) -> Findings {
 
 fn row(shape: Shape, chance: f64, tallies: &[Tally]) -> Value {
     json!({
-        "tries": shape.tries,
+        "tries": shape.attempts,
         "depth": shape.depth,
         "p": chance,
         "leaf_calls": rounded(load_of(tallies), 3),

@@ -96,15 +96,15 @@ impl Part {
 }
 
 fn contenders() -> Vec<Contender> {
-    let tries = |retries| bare(retries).first_byte(secs(1));
+    let retrying = |retries| bare(retries).first_byte(secs(1));
     vec![
-        contender("one retry", at_once(tries(1)), Fleet::One),
+        contender("one retry", at_once(retrying(1)), Fleet::One),
         contender(
             "one retry, 10 % budget",
-            at_once(budgeted(tries(1), 100)),
+            at_once(budgeted(retrying(1), 100)),
             Fleet::One,
         ),
-        contender("no retries", at_once(tries(0)), Fleet::One),
+        contender("no retries", at_once(retrying(0)), Fleet::One),
     ]
 }
 

@@ -233,7 +233,7 @@ fn findings(studies: &[Study], tallies: &[Vec<Tally>]) -> Findings {
 
 /// A figure over the runs: what it is, and how far it can be trusted.
 #[derive(Clone, Copy, Debug)]
-struct Figure {
+struct OverRuns {
     /// 0 where there is nothing, as of the retried calls of a policy without retries.
     value: f64,
     runs: f64,
@@ -242,7 +242,7 @@ struct Figure {
     error: f64,
 }
 
-impl Figure {
+impl OverRuns {
     /// The mean over runs of what each came to; runs that came to nothing are none.
     fn of(values: impl Iterator<Item = Option<f64>>) -> Self {
         let values: Vec<f64> = values.flatten().collect();
@@ -268,18 +268,18 @@ impl Figure {
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     calls: u64,
-    lost: Figure,
-    mean: Figure,
-    retried: Figure,
-    p50: Figure,
-    p95: Figure,
-    p99: Figure,
-    load: Figure,
+    lost: OverRuns,
+    mean: OverRuns,
+    retried: OverRuns,
+    p50: OverRuns,
+    p95: OverRuns,
+    p99: OverRuns,
+    load: OverRuns,
 }
 
 impl Seen {
     fn of(tallies: &[Tally]) -> Self {
-        let figure = |of: &dyn Fn(&Tally) -> Option<f64>| Figure::of(tallies.iter().map(of));
+        let figure = |of: &dyn Fn(&Tally) -> Option<f64>| OverRuns::of(tallies.iter().map(of));
         let percentile = |per_mille| figure(&|tally: &Tally| tally.latency.percentile(per_mille).map(millis));
         Self {
             calls: sum(tallies, |tally| tally.calls),
@@ -429,14 +429,14 @@ impl Held {
         claim(name, percent, seen.lost.value, Within::Amount(ERRORS * error))
     }
 
-    fn takes(&self, who: &str, expected: f64, figure: &Figure) -> Claim {
+    fn takes(&self, who: &str, expected: f64, figure: &OverRuns) -> Claim {
         let name = format!("{}: {who} takes, in ms (closed form)", self.world);
         let amount = (ERRORS * figure.error).max(0.5);
         claim(name, expected, figure.value, Within::Amount(amount))
     }
 
     /// Near, and as near as so many runs can tell: through a pool they differ much.
-    fn quoted(&self, what: &str, published: f64, figure: &Figure, share: f64) -> Claim {
+    fn quoted(&self, what: &str, published: f64, figure: &OverRuns, share: f64) -> Claim {
         let name = format!("{}: quoted, {what}", self.world);
         let amount = share * published + ERRORS / 2.0 * figure.error;
         claim(name, published, figure.value, Within::Amount(amount))

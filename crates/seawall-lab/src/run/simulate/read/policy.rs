@@ -3,7 +3,7 @@
 //! What can go wrong: a naive policy that is written with the words of a good one keeps the budget that the good one has
 //! by default, and shows how harmless naive retries are. So `naive` takes all of that away and refuses keys of it.
 
-use super::{Asked, Entrant, POLICIES_MAX};
+use super::{Asked, Asserted, POLICIES_MAX};
 use crate::reader::{Key, Reader, Value};
 use crate::sim::model::{Contender, Fleet, Load};
 use seawall_core::policy::{CallPolicy, Jitter, Policy, PolicyBuilder};
@@ -54,12 +54,12 @@ const NAIVE: [(&str, Naive); 4] = [
 ];
 
 impl Asked {
-    pub(super) fn entrants(
+    pub(super) fn contenders(
         &self,
         reader: &Reader<'_>,
         table: &DeTable<'_>,
         load: Option<&Load>,
-    ) -> Option<Vec<Entrant>> {
+    ) -> Option<Vec<Asserted>> {
         let right = "[[policy]] with name = \"default\" and fleet = \"one\"";
         let Some(value) = table.get("policy") else {
             return reader.fault(
@@ -77,12 +77,12 @@ impl Asked {
             let error = reader.error(value.span(), message);
             return reader.fault(error.expecting(format!("1 to {POLICIES_MAX}")));
         }
-        let mut entrants: Vec<Option<Entrant>> = Vec::new();
+        let mut contenders: Vec<Option<Asserted>> = Vec::new();
         let mut names: Vec<&str> = Vec::new();
         for value in list {
             let Some(table) = value.get_ref().as_table() else {
                 let error = reader.error(value.span(), "this policy is no table");
-                entrants.push(reader.fault(error.expecting(right)));
+                contenders.push(reader.fault(error.expecting(right)));
                 continue;
             };
             let name = reader
@@ -95,19 +95,19 @@ impl Asked {
                 }
                 names.push(name);
             }
-            entrants.push(self.entrant(reader, value, table, name.map(|(name, _)| name), load));
+            contenders.push(self.contender(reader, value, table, name.map(|(name, _)| name), load));
         }
-        entrants.into_iter().collect()
+        contenders.into_iter().collect()
     }
 
-    fn entrant(
+    fn contender(
         &self,
         reader: &Reader<'_>,
         value: &Value<'_>,
         table: &DeTable<'_>,
         name: Option<&str>,
         load: Option<&Load>,
-    ) -> Option<Entrant> {
+    ) -> Option<Asserted> {
         let fleet = reader
             .needed(table, "fleet", value, RIGHT_FLEET)
             .and_then(|value| fleet(reader, value, load));
@@ -119,7 +119,7 @@ impl Asked {
         let asserts = table
             .get("assert")
             .map_or(Some(Vec::new()), |value| reader.asserts(value));
-        Some(Entrant {
+        Some(Asserted {
             contender: Contender {
                 name: name?.to_owned(),
                 policy: policy?,

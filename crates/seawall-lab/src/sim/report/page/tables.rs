@@ -6,7 +6,7 @@ use crate::sim::report::figures::{
     NONE, count, dollars, escaped, length, number, percent, rate, significant, times,
 };
 use crate::sim::report::switches::Row;
-use crate::sim::report::{Assert, Part};
+use crate::sim::report::{Expected, Part};
 use crate::sim::stats::Interval;
 use crate::sim::study::Claim;
 use crate::sim::summary::{Difference, Summary};
@@ -18,7 +18,7 @@ use std::fmt::Write as _;
 const GRID_ROWS_MAX: usize = 2_000;
 
 /// What a file expects.
-pub(super) fn asserts(asserts: &[Assert]) -> String {
+pub(super) fn asserts(asserts: &[Expected]) -> String {
     if asserts.is_empty() {
         return String::new();
     }

@@ -208,7 +208,7 @@ fn a_name_that_means_harm_is_only_a_name() {
         measured: 1.0,
         holds: true,
     }];
-    let asserts = [Assert {
+    let asserts = [Expected {
         text: evil.clone(),
         measured: evil.clone(),
         holds: false,

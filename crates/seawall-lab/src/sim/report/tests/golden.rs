@@ -64,7 +64,7 @@ fn a_page_has_every_switch_every_claim_and_how_to_have_it_again() {
         measured: 4_391.5,
         holds: false,
     }];
-    let asserts = [Assert {
+    let asserts = [Expected {
         text: "amplification < 1.2".to_owned(),
         measured: "1.04".to_owned(),
         holds: true,
