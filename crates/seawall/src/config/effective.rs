@@ -1,12 +1,11 @@
 use super::{Config, PolicyConfig};
 
-use super::keys::{self, Takes, decimal, find};
+use super::keys::{self, Takes, decimal};
 use super::reader::Seen;
 use super::types::Place;
 use seawall_core::policy::{
-    Concurrency, DEFAULT_BREAKER_SLOW_PERCENT, DEFAULT_CONNECT, DEFAULT_FIRST_BYTE, DEFAULT_IDLE, HedgeAfter,
-    INFERENCE_DEADLINE, INFERENCE_FIRST_BYTE, INFERENCE_IDLE, Jitter, LongHint, Mode, OnEmpty, OnOpen,
-    Policy, Preset, Rates, STREAM_TOTAL,
+    CallPolicy, DEFAULT_BREAKER_SLOW_PERCENT, DEFAULT_CONNECT, DEFAULT_FIRST_BYTE, DEFAULT_IDLE,
+    INFERENCE_DEADLINE, INFERENCE_FIRST_BYTE, INFERENCE_IDLE, Policy, Preset, STREAM_TOTAL, SettingValue,
 };
 use seawall_core::time::Duration;
 
@@ -62,189 +61,75 @@ pub struct Settings<'a> {
     pub settings: Vec<Setting<'a>>,
 }
 
-const NO_BOUND: &str = "no bound";
-
-/// How a value of a policy is shown, by its key.
-type Show = fn(&Policy) -> String;
-
-const SHOWN: &[(&str, Show)] = &[
-    ("policy.retries", |policy| policy.call.retries().to_string()),
-    ("policy.deadline", deadline),
-    ("policy.backoff.base", |policy| time(policy.call.backoff().base())),
-    ("policy.backoff.factor", |policy| {
-        decimal(u64::from(policy.call.backoff().factor_tenths()), 1)
-    }),
-    ("policy.backoff.cap", |policy| time(policy.call.backoff().cap())),
-    ("policy.backoff.min", |policy| time(policy.call.backoff().min())),
-    ("policy.backoff.jitter", jitter),
-    ("policy.hints.max", |policy| time(policy.call.hints().max())),
-    ("policy.hints.long", long),
-    ("policy.hints.cooldown_max", |policy| {
-        time(policy.call.hints().cooldown_max())
-    }),
-    ("policy.timeouts.connect", |policy| {
-        limit(
-            policy,
-            policy.call.timeouts().connect(),
-            DEFAULT_CONNECT,
-            DEFAULT_CONNECT,
-        )
-    }),
-    ("policy.timeouts.first_byte", |policy| {
-        limit(
-            policy,
-            policy.call.timeouts().first_byte(),
-            DEFAULT_FIRST_BYTE,
-            INFERENCE_FIRST_BYTE,
-        )
-    }),
-    ("policy.timeouts.idle", |policy| {
-        match policy.call.timeouts().idle() {
-            Some(idle) => time(idle),
-            None => times(DEFAULT_IDLE, INFERENCE_IDLE),
-        }
-    }),
-    ("policy.timeouts.total", |policy| {
-        match policy.call.timeouts().total() {
-            Some(total) => time(total),
-            None => format!("none, streams {}", time(STREAM_TOTAL)),
-        }
-    }),
-    ("policy.timeouts.min_attempt", |policy| {
-        time(policy.call.timeouts().min_attempt())
-    }),
-    ("policy.budget", |policy| {
-        if policy.gate.budget().is_some() {
-            "on"
-        } else {
-            "\"off\""
-        }
-        .to_owned()
-    }),
-    ("policy.budget.ratio", |policy| {
-        budget(policy, |budget| decimal(u64::from(budget.ratio_per_mille()), 3))
-    }),
-    ("policy.budget.floor", |policy| {
-        budget(policy, |budget| decimal(budget.floor_milli(), 3))
-    }),
-    ("policy.budget.window", |policy| {
-        budget(policy, |budget| time(budget.window()))
-    }),
-    ("policy.budget.on_empty", |policy| {
-        budget(policy, |budget| match budget.on_empty() {
-            OnEmpty::Stop => "\"stop\"".to_owned(),
-            OnEmpty::Wait => "\"wait\"".to_owned(),
-        })
-    }),
-    ("policy.breaker", |policy| {
-        if policy.gate.breaker().is_some() {
-            "on"
-        } else {
-            "\"off\""
-        }
-        .to_owned()
-    }),
-    ("policy.breaker.consecutive", |policy| {
-        breaker(policy, |breaker| breaker.consecutive().to_string())
-    }),
-    ("policy.breaker.failure_rate", |policy| {
-        breaker(policy, |breaker| {
-            decimal(u64::from(breaker.failure_per_mille()), 3)
-        })
-    }),
-    ("policy.breaker.window", |policy| {
-        breaker(policy, |breaker| time(breaker.window()))
-    }),
-    ("policy.breaker.min_calls", |policy| {
-        breaker(policy, |breaker| breaker.min_calls().to_string())
-    }),
-    ("policy.breaker.slow_call.over", |policy| {
-        breaker(policy, |breaker| {
-            breaker
-                .slow_call()
-                .map_or_else(|| "none".to_owned(), |slow| time(slow.over))
-        })
-    }),
-    ("policy.breaker.slow_call.rate", |policy| {
-        breaker(policy, |breaker| {
-            let slow = breaker.slow_call();
-            let per_mille = slow.map_or(DEFAULT_BREAKER_SLOW_PERCENT * 10, |slow| slow.per_mille);
-            decimal(u64::from(per_mille), 3)
-        })
-    }),
-    ("policy.breaker.open_for", |policy| {
-        breaker(policy, |breaker| time(breaker.open_for()))
-    }),
-    ("policy.breaker.open_max", |policy| {
-        breaker(policy, |breaker| time(breaker.open_max()))
-    }),
-    ("policy.breaker.probes", |policy| {
-        breaker(policy, |breaker| breaker.probes().to_string())
-    }),
-    ("policy.breaker.probe_successes", |policy| {
-        breaker(policy, |breaker| breaker.probe_successes().to_string())
-    }),
-    ("policy.breaker.ramp", |policy| {
-        breaker(policy, |breaker| {
-            breaker.ramp().map_or_else(|| "none".to_owned(), time)
-        })
-    }),
-    ("policy.breaker.on_open", |policy| {
-        breaker(policy, |breaker| match breaker.on_open() {
-            OnOpen::Fail => "\"fail\"".to_owned(),
-            OnOpen::Wait => "\"wait\"".to_owned(),
-        })
-    }),
-    ("policy.breaker.mode", |policy| {
-        breaker(policy, |breaker| match breaker.mode() {
-            Mode::Auto => "\"auto\"".to_owned(),
-            Mode::Open => "\"open\"".to_owned(),
-            Mode::Closed => "\"closed\"".to_owned(),
-            Mode::Observe => "\"observe\"".to_owned(),
-        })
-    }),
-    ("policy.limits.concurrency", |policy| {
-        match policy.gate.limits().concurrency() {
-            Concurrency::Unbounded => NO_BOUND.to_owned(),
-            Concurrency::AtMost(n) => n.to_string(),
-            Concurrency::Auto => "\"auto\"".to_owned(),
-            Concurrency::Gradient => "{ auto = \"first-byte\" }".to_owned(),
-        }
-    }),
-    ("policy.limits.queue", |policy| {
-        policy.gate.limits().queue().to_string()
-    }),
-    ("policy.limits.requests_per_minute", |policy| {
-        rate(policy, |rates| rates.requests_per_minute())
-    }),
-    ("policy.limits.tokens_per_minute", |policy| {
-        rate(policy, |rates| rates.tokens_per_minute())
-    }),
-    ("policy.limits.tokens_in_per_minute", |policy| {
-        rate(policy, |rates| rates.tokens_in_per_minute())
-    }),
-    ("policy.limits.tokens_out_per_minute", |policy| {
-        rate(policy, |rates| rates.tokens_out_per_minute())
-    }),
-    ("policy.hedge.after", |policy| {
-        policy
-            .call
-            .hedge()
-            .map_or_else(|| "never".to_owned(), |hedge| hedge_after(hedge.after()))
-    }),
-    ("policy.hedge.at_most", |policy| {
-        let share = policy.call.hedge().and_then(|hedge| hedge.at_most_per_mille());
-        share.map_or_else(
-            || "as the budget allows".to_owned(),
-            |share| decimal(u64::from(share), 3),
-        )
-    }),
+/// Parts of another key's value, which is shown whole.
+const PARTS: [&str; 2] = [
+    "policy.backoff.jitter.proportional",
+    "policy.limits.concurrency.auto",
 ];
 
-/// How the policy's value of a key is shown; empty for a key that no policy has a value of.
+/// The keys of a policy that have a value, in the order of the reference.
+fn of_policies() -> impl Iterator<Item = &'static str> {
+    let shown = |key: &&keys::Key| {
+        let is_group = key.takes == Takes::Table || PARTS.contains(&key.path);
+        key.path.starts_with("policy.") && key.path != "policy.preset" && !is_group
+    };
+    keys::all().filter(shown).map(|key| key.path)
+}
+
+/// How the policy's value of a key is shown; empty for a key that the policy has no value of.
 pub(super) fn shown(key: &str, policy: &Policy) -> String {
-    let show = SHOWN.iter().find(|(known, _)| *known == key);
-    show.map_or_else(String::new, |(_, show)| show(policy))
+    let name = key.strip_prefix("policy.").filter(|_| !PARTS.contains(&key));
+    let Some(name) = name else {
+        return String::new();
+    };
+    let settings = policy.settings();
+    let set = settings.iter().find_map(|setting| {
+        let part = setting.key.strip_prefix(name)?;
+        let value = written(setting.value);
+        match part.strip_prefix('.') {
+            None if part.is_empty() => Some(value),
+            Some(part) if PARTS.contains(&format!("{key}.{part}").as_str()) => {
+                Some(format!("{{ {part} = {value} }}"))
+            }
+            Some(_) | None => None,
+        }
+    });
+    set.unwrap_or_else(|| unset(name, policy))
+}
+
+/// What holds where a setting has no value.
+fn unset(name: &str, policy: &Policy) -> String {
+    let (call, gate) = (&policy.call, &policy.gate);
+    let text = match name {
+        "deadline" => return times(call.deadline(), INFERENCE_DEADLINE),
+        "timeouts.connect" => return limit(call, DEFAULT_CONNECT, DEFAULT_CONNECT),
+        "timeouts.first_byte" => return limit(call, DEFAULT_FIRST_BYTE, INFERENCE_FIRST_BYTE),
+        "timeouts.idle" => return times(DEFAULT_IDLE, INFERENCE_IDLE),
+        "timeouts.total" => return format!("none, streams {}", time(STREAM_TOTAL)),
+        "breaker.slow_call.rate" if gate.breaker().is_some() => {
+            return decimal(u64::from(DEFAULT_BREAKER_SLOW_PERCENT), 2);
+        }
+        "budget" | "breaker" => "on",
+        "breaker.slow_call.over" | "breaker.ramp" if gate.breaker().is_some() => "none",
+        "hedge.after" => "never",
+        "hedge.at_most" => "as the budget allows",
+        name if name.starts_with("limits.") => "no bound",
+        _ => "",
+    };
+    text.to_owned()
+}
+
+/// A value as files write it.
+fn written(value: SettingValue) -> String {
+    match value {
+        SettingValue::Count(count) => count.to_string(),
+        SettingValue::Tenths(tenths) => decimal(tenths, 1),
+        SettingValue::Thousandths(thousandths) => decimal(thousandths, 3),
+        SettingValue::Length(length) => time(length),
+        SettingValue::Word(word) => format!("\"{word}\""),
+        SettingValue::Flag(flag) => flag.to_string(),
+        SettingValue::Percentile { per_mille } => format!("\"p{}\"", decimal(u64::from(per_mille), 1)),
+    }
 }
 
 /// Every value of every table.
@@ -321,8 +206,8 @@ fn of_policy(config: &PolicyConfig) -> Vec<Setting<'_>> {
         origin: config.origin("policy.preset"),
         note: String::new(),
     }];
-    for (key, show) in SHOWN {
-        let is_off = match *key {
+    for key in of_policies() {
+        let is_off = match key {
             "policy.budget" => policy.gate.budget().is_some(),
             "policy.breaker" => policy.gate.breaker().is_some(),
             key if key.starts_with("policy.budget.") => policy.gate.budget().is_none(),
@@ -331,8 +216,8 @@ fn of_policy(config: &PolicyConfig) -> Vec<Setting<'_>> {
         };
         if !is_off {
             all.push(Setting {
-                key: find(key).map_or(key, |key| key.path),
-                value: show(policy),
+                key,
+                value: shown(key, policy),
                 origin: config.origin(key),
                 note: note(key, config),
             });
@@ -384,61 +269,11 @@ fn times(plain: Duration, inference: Duration) -> String {
     }
 }
 
-fn hedge_after(after: HedgeAfter) -> String {
-    match after {
-        HedgeAfter::Fixed(length) => time(length),
-        HedgeAfter::Percentile { per_mille } => format!("\"p{}\"", decimal(u64::from(per_mille), 1)),
-    }
-}
-
-fn deadline(policy: &Policy) -> String {
-    let deadline = policy.call.deadline();
-    if policy.call.deadline_written() {
-        time(deadline)
-    } else {
-        times(deadline, INFERENCE_DEADLINE)
-    }
-}
-
-/// A limit of an attempt: written, or the default of its kind of call, each at most the deadline (rule F2). `idle` and
+/// A limit of an attempt that nobody wrote: the default of its kind of call, at most the deadline (rule F2). `idle` and
 /// `total` are none of these: they hold after the commit, when the deadline no longer does.
-fn limit(policy: &Policy, written: Option<Duration>, plain: Duration, inference: Duration) -> String {
-    let call = &policy.call;
-    match written {
-        Some(length) => time(length),
-        None if call.deadline_written() => times(plain.min(call.deadline()), inference.min(call.deadline())),
-        None => times(plain, inference),
+fn limit(call: &CallPolicy, plain: Duration, inference: Duration) -> String {
+    match call.deadline_written() {
+        true => times(plain.min(call.deadline()), inference.min(call.deadline())),
+        false => times(plain, inference),
     }
-}
-
-fn jitter(policy: &Policy) -> String {
-    match policy.call.backoff().jitter() {
-        Jitter::Full => "\"full\"".to_owned(),
-        Jitter::Equal => "\"equal\"".to_owned(),
-        Jitter::Decorrelated => "\"decorrelated\"".to_owned(),
-        Jitter::DecorrelatedAws => "\"decorrelated-aws\"".to_owned(),
-        Jitter::Proportional { per_mille } => {
-            format!("{{ proportional = {} }}", decimal(u64::from(per_mille), 3))
-        }
-        Jitter::None => "\"none\"".to_owned(),
-    }
-}
-
-fn long(policy: &Policy) -> String {
-    match policy.call.hints().long() {
-        LongHint::Stop => "\"stop\"".to_owned(),
-        LongHint::Clamp => "\"clamp\"".to_owned(),
-    }
-}
-
-fn rate(policy: &Policy, read: impl Fn(Rates) -> Option<u64>) -> String {
-    read(policy.gate.limits().rates()).map_or_else(|| NO_BOUND.to_owned(), |n| n.to_string())
-}
-
-fn budget(policy: &Policy, show: impl Fn(seawall_core::policy::BudgetPolicy) -> String) -> String {
-    policy.gate.budget().map_or_else(String::new, show)
-}
-
-fn breaker(policy: &Policy, show: impl Fn(seawall_core::policy::BreakerPolicy) -> String) -> String {
-    policy.gate.breaker().map_or_else(String::new, show)
 }
