@@ -156,7 +156,7 @@ fn sparkline(tallies: &[Tally], glyphs: Glyphs) -> String {
         float(failed) / float(answered + failed).max(1.0)
     };
     let shares: Vec<f64> = (0..bins.div_ceil(wide)).map(column).collect();
-    report::sparks(&shares, 1.0, glyphs)
+    report::sparks::sparks(&shares, 1.0, glyphs)
 }
 
 #[cfg(test)]

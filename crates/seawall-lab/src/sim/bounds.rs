@@ -6,7 +6,7 @@
 //! of the program and not of the machine, so that what runs on one runs on every other.
 //!
 //! A bound that is met after half an hour is told too late. So a run says now and then how far it is ([`HowFar`]), and one
-//! whose time hardly passes is ended by its [`Pace`], long before it has taken all its steps.
+//! whose time hardly passes is ended by its `Pace`, long before it has taken all its steps.
 //!
 //! What this does not cover: many runs side by side, each within its bounds, on a machine with little memory; and what
 //! all of them keep, which whoever keeps it bounds.

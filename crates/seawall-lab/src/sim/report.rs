@@ -18,7 +18,7 @@ pub(super) mod figures;
 mod front;
 mod ink;
 mod page;
-mod sparks;
+pub(crate) mod sparks;
 mod svg;
 mod switches;
 
@@ -30,7 +30,6 @@ use super::tally::Tally;
 pub use figures::harmless;
 pub use front::Searched;
 pub use sparks::Glyphs;
-pub(crate) use sparks::sparks;
 
 /// Pictures are drawn of so many studies of a report at the most; all of them have their figures.
 pub const PICTURED_MAX: usize = 8;
