@@ -6,18 +6,41 @@
 //! by the spread of how many attempts are there (the linear noise of a birth and death process), of workers by the tail of
 //! the wait in heavy traffic (Kingman's). Both are of servers that nothing is wrong with.
 
-use super::forms::{coupled_late_share, seconds};
+use super::forms::{coupled_late_share, seconds, turned_away};
 use super::world::{Bears, Reckoned};
 use super::{Code, Finding, percent, shown};
 use crate::sim::luck::nanos;
 use crate::sim::model::{Capacity, Gaps, Load, Server};
 use seawall_core::policy::Mode;
+use seawall_core::time::Instant;
 
 /// Answers that are late by chance, of all, from which on that begins an overload: what is three deviations off.
 const LATE_MAX: f64 = 0.00135;
 
-/// That so many attempts a second, which are the usual ones, are late now and then for no reason.
+/// The same where an overload ends by itself: more than these are no exception.
+const OFTEN_LATE: f64 = 0.05;
+
+/// That behind a breaker, which ends each overload, the usual attempts begin the next for no reason.
 pub(super) fn begins(reckoned: &Reckoned<'_>, per_s: f64) -> Option<Finding> {
+    finding(
+        reckoned,
+        per_s,
+        LATE_MAX,
+        "the breaker ends each overload, and chance alone begins the next",
+    )
+}
+
+/// That the usual attempts are late much of the time, though an overload ends by itself.
+pub(super) fn often(reckoned: &Reckoned<'_>, per_s: f64) -> Option<Finding> {
+    finding(
+        reckoned,
+        per_s,
+        OFTEN_LATE,
+        "each overload ends, and chance alone begins the next",
+    )
+}
+
+fn finding(reckoned: &Reckoned<'_>, per_s: f64, least: f64, what: &str) -> Option<Finding> {
     let late = match reckoned.bears {
         Bears::Coupled { alone_s, slope_s, .. } => {
             let patience_s = reckoned.patience_s - reckoned.on_the_way_s();
@@ -32,10 +55,10 @@ pub(super) fn begins(reckoned: &Reckoned<'_>, per_s: f64) -> Option<Finding> {
         }
         Bears::Anything | Bears::Unknown { .. } => return None,
     };
-    (late > LATE_MAX).then(|| {
+    (late > least).then(|| {
         let text = format!(
-            "the breaker ends each overload, and chance alone begins the next: at {} attempts a second {} of the answers take \
-             longer than the {} s that callers wait, with nothing wrong",
+            "{what}: at {} attempts a second {} of them are answered later than the {} s that callers wait, or find the queue \
+             full, with nothing wrong",
             shown(per_s),
             percent(late),
             shown(reckoned.patience_s)
@@ -51,10 +74,18 @@ pub(super) fn begins(reckoned: &Reckoned<'_>, per_s: f64) -> Option<Finding> {
 
 /// Of attempts at one of the servers with workers, those whose wait is too long.
 fn late_share(reckoned: &Reckoned<'_>, server: &Server, per_s: f64, bears: f64) -> f64 {
-    let (Capacity::Workers(_), None) = (server.capacity, server.queue_max) else {
+    let Capacity::Workers(workers) = server.capacity else {
         return 0.0;
     };
     let service_s = nanos(reckoned.model.service_mean(server)) / 1e9;
+    if let Some(places) = server.queue_max {
+        // Refusals that take less than an answer leave the servers their time.
+        let load = per_s / bears * f64::from(workers);
+        return match seconds(server.reject_cost) > service_s {
+            true => turned_away(f64::from(workers), f64::from(places), load),
+            false => 0.0,
+        };
+    }
     let left_s = reckoned.patience_s - reckoned.on_the_way_s() - service_s;
     let arrivals = match &reckoned.model.load {
         Load::Open { gaps, .. } | Load::Pool { gaps, .. } => match gaps {
@@ -106,6 +137,8 @@ pub(super) fn drain_of_bursts(reckoned: &Reckoned<'_>, per_s: f64) -> Vec<Findin
                 shown(lasts_s),
                 shown(drain_s)
             );
+            let over_s = seconds(burst.at.since(Instant::START)) + lasts_s;
+            let left_s = (seconds(reckoned.model.horizon) - over_s).max(0.0);
             let breaker = reckoned.nearest().policy.gate.breaker();
             if let Some(breaker) = breaker.filter(|breaker| breaker.mode() == Mode::Auto) {
                 let open_s = shown(seconds(breaker.open_for()));
@@ -116,7 +149,11 @@ pub(super) fn drain_of_bursts(reckoned: &Reckoned<'_>, per_s: f64) -> Vec<Findin
             Finding::new(
                 Code::Drain,
                 text,
-                [("lasts_s", lasts_s), ("drain_with_extras_s", drain_s)],
+                [
+                    ("lasts_s", lasts_s),
+                    ("drain_with_extras_s", drain_s),
+                    ("left_s", left_s),
+                ],
             )
         })
     });

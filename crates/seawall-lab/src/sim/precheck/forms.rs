@@ -73,10 +73,31 @@ impl Coupled {
     }
 }
 
-/// How long a queue takes that grew for `lasts_s`, until who joins it is answered within `patience_s`; `None`: for ever.
-pub(super) fn drain_s(per_s: f64, bears_per_s: f64, left: f64, lasts_s: f64, patience_s: f64) -> Option<f64> {
+/// How many of those that come find all taken: so many seats, so many places to wait, and `load` seats busy in the mean
+/// (Erlang's B, carried on along the queue).
+pub(super) fn turned_away(seats: f64, places: f64, load: f64) -> f64 {
+    /// Of more than so many seats the share is taken for none where they are enough, as it is by far.
+    const STEPS_MAX: f64 = 1e6;
+    if load <= 0.0 || seats + places > STEPS_MAX {
+        return if load > seats { 1.0 - seats / load } else { 0.0 };
+    }
+    let mut away = 1.0;
+    let mut taken = 0.0;
+    while taken < seats {
+        taken += 1.0;
+        away = load * away / (taken + load * away);
+    }
+    let mut waiting = 0.0;
+    while waiting < places {
+        waiting += 1.0;
+        away = load / seats * away / (1.0 + load / seats * away);
+    }
+    away
+}
+
+/// How long a queue of so much work takes, until who joins it is answered within `patience_s`; `None`: for ever.
+pub(super) fn drain_s(per_s: f64, bears_per_s: f64, backlog: f64, patience_s: f64) -> Option<f64> {
     let spare = bears_per_s - per_s;
-    let backlog = (per_s - left * bears_per_s).max(0.0) * lasts_s;
     (spare > 0.0).then(|| ((backlog - bears_per_s * patience_s) / spare).max(0.0))
 }
 

@@ -7,6 +7,7 @@ use super::{Code, Finding, Stability, percent, shown};
 use crate::sim::luck::nanos;
 use crate::sim::model::{Burst, Capacity, Load, Model, Order, Orphans, Outage, Server, Trouble};
 use seawall_core::policy::Mode;
+use seawall_core::time::{Duration, Instant};
 
 pub(super) fn of(reckoned: &Reckoned<'_>, findings: &mut Vec<Finding>) -> Stability {
     findings.extend(layers(reckoned));
@@ -109,7 +110,14 @@ fn openly(
         findings.push(Finding::new(Code::Headroom, text, numbers));
         findings.extend(drains(reckoned, per_s, most, bears));
         findings.extend(chance::drain_of_bursts(reckoned, per_s));
-        return Stability::Stable;
+        let often_late = chance::often(reckoned, usual);
+        let is_late = often_late.is_some() || findings.iter().any(ends_after_horizon);
+        findings.extend(often_late);
+        return if is_late {
+            Stability::Vulnerable
+        } else {
+            Stability::Stable
+        };
     }
     let text = format!(
         "{calls} calls a second may become {attempts} attempts, and the servers bear {capacity}: an overload, once begun, \
@@ -122,12 +130,13 @@ fn openly(
         let begins_again = by_breaker.then(|| chance::begins(reckoned, usual)).flatten();
         findings.push(held);
         findings.extend(drains(reckoned, per_s, per_s, bears));
-        let stability = match begins_again {
-            Some(_) => Stability::Vulnerable,
-            None => Stability::Stable,
-        };
+        let is_late = begins_again.is_some() || findings.iter().any(ends_after_horizon);
         findings.extend(begins_again);
-        return stability;
+        return if is_late {
+            Stability::Vulnerable
+        } else {
+            Stability::Stable
+        };
     }
     findings.extend(by_chance(reckoned));
     let triggers: Vec<Finding> = triggers(reckoned, per_s, bears).collect();
@@ -138,6 +147,14 @@ fn openly(
     };
     findings.extend(triggers);
     stability
+}
+
+/// Whether what an outage leaves is still there when nobody looks any more: that it would end is no comfort.
+fn ends_after_horizon(finding: &Finding) -> bool {
+    let number = |name: &str| finding.numbers.get(name).copied();
+    let drain_s = number("drain_s").or(number("drain_with_extras_s"));
+    let of_both = drain_s.zip(number("left_s"));
+    finding.code == Code::Drain && of_both.is_some_and(|(drain_s, left_s)| drain_s > left_s)
 }
 
 /// Callers that wait for their answers bring less the longer they wait.
@@ -314,11 +331,19 @@ struct Squeeze {
     arrivals: f64,
     /// Of the usual capacity.
     left: f64,
+    /// How many times as long what it leaves takes: who came while all was slow is worked on slowly afterwards, too.
+    each: f64,
+    /// From its end to the horizon.
+    left_s: f64,
 }
 
 /// Those of the model that leave a queue.
 fn squeezes(reckoned: &Reckoned<'_>) -> Vec<Squeeze> {
     let servers = reckoned.servers();
+    let left_s = |at: Instant, lasts: Duration| {
+        let over_s = seconds(at.after(lasts).since(Instant::START));
+        (seconds(reckoned.model.horizon) - over_s).max(0.0)
+    };
     let of_outage = |outage: &Outage| {
         let left = match outage.how {
             Trouble::Hang if outage.share >= 1.0 => 0.0,
@@ -335,6 +360,8 @@ fn squeezes(reckoned: &Reckoned<'_>) -> Vec<Squeeze> {
             lasts_s: seconds(outage.lasts),
             arrivals: 1.0,
             left,
+            each: if left > 0.0 { 1.0 / left } else { 1.0 },
+            left_s: left_s(outage.at, outage.lasts),
         })
     };
     let worked_off = |server: &&Server| matches!(server.capacity, Capacity::Workers(_));
@@ -352,6 +379,8 @@ fn squeezes(reckoned: &Reckoned<'_>) -> Vec<Squeeze> {
         lasts_s: seconds(burst.lasts),
         arrivals: burst.factor,
         left: 1.0,
+        each: 1.0,
+        left_s: left_s(burst.at, burst.lasts),
     };
     let bursts = bursts.iter().map(of_burst);
     match reckoned.bears {
@@ -369,7 +398,8 @@ fn triggers<'a>(reckoned: &'a Reckoned<'_>, per_s: f64, bears: f64) -> impl Iter
     let longest_s = longest_queue_s(reckoned);
     let squeezes = if worked { squeezes(reckoned) } else { Vec::new() };
     squeezes.into_iter().filter_map(move |squeeze| {
-        let backlog = (squeeze.arrivals * per_s - squeeze.left * bears).max(0.0) * squeeze.lasts_s;
+        let backlog =
+            squeeze.each * (squeeze.arrivals * per_s - squeeze.left * bears).max(0.0) * squeeze.lasts_s;
         let wait_s = (backlog / bears).min(longest_s);
         (wait_s > patience_s).then(|| {
             let text = format!(
@@ -408,16 +438,13 @@ fn drains(reckoned: &Reckoned<'_>, per_s: f64, most: f64, bears: f64) -> Vec<Fin
         return Vec::new();
     }
     let drain = |squeeze: Squeeze| {
-        let calls = drain_s(
-            squeeze.arrivals.max(1.0) * per_s,
-            bears,
-            squeeze.left,
-            squeeze.lasts_s,
-            patience_s,
-        )?;
+        let backlog = |per_s: f64| {
+            squeeze.each * (squeeze.arrivals * per_s - squeeze.left * bears).max(0.0) * squeeze.lasts_s
+        };
+        let calls = drain_s(per_s, bears, backlog(per_s), patience_s)?;
         // With extras, what has expired is retried, so the whole queue has to go.
-        let all = drain_s(most, bears, squeeze.left, squeeze.lasts_s, 0.0)?;
-        let text = format!(
+        let all = drain_s(most, bears, backlog(most), 0.0)?;
+        let mut text = format!(
             "{} of {} s leaves a queue: without retries {} s until answers come in time again, and up to {} s until it is empty \
              with all extras",
             squeeze.what,
@@ -425,10 +452,14 @@ fn drains(reckoned: &Reckoned<'_>, per_s: f64, most: f64, bears: f64) -> Vec<Fin
             shown(calls),
             shown(all.max(calls))
         );
+        if calls > squeeze.left_s {
+            text += &format!("; only {} s are left to the horizon", shown(squeeze.left_s));
+        }
         let numbers = [
             ("lasts_s", squeeze.lasts_s),
             ("drain_s", calls),
             ("drain_with_extras_s", all.max(calls)),
+            ("left_s", squeeze.left_s),
         ];
         Some(Finding::new(Code::Drain, text, numbers))
     };
@@ -495,7 +526,7 @@ fn over_limit(reckoned: &Reckoned<'_>) -> Vec<Finding> {
     let (Comes::Openly { per_s } | Comes::Pooled { per_s, .. }) = reckoned.comes else {
         return Vec::new();
     };
-    let servers = (reckoned.admitted_per_s(), "the server's own limit");
+    let servers = (reckoned.admitted_per_s(per_s), "the server's own limit");
     let policies = (reckoned.policy_lets_per_s(), "the policy's own limit");
     let over = [servers, policies].into_iter().filter_map(|(admitted, whose)| {
         let admitted = admitted.filter(|admitted| per_s > *admitted)?;

@@ -448,7 +448,12 @@ fn nothing_is_stable_whose_answers_are_never_heard_or_whose_limits_let_nobody_in
         Stability::Overloaded,
         "10 a second"
     );
-    assert_eq!(stability(seats(3), &hasty()), Stability::Stable, "30 a second");
+    assert_eq!(
+        stability(seats(3), &hasty()),
+        Stability::Overloaded,
+        "a fifth finds no seat"
+    );
+    assert_eq!(stability(seats(9), &hasty()), Stability::Stable);
     // A stream that is heard at once and whole after the limit of the whole, and a policy that lets a tenth of it through.
     let streamed = |total, tokens_a_minute| {
         let generation = crate::sim::model::Generation {
@@ -494,6 +499,69 @@ fn nothing_is_stable_whose_answers_are_never_heard_or_whose_limits_let_nobody_in
         "{found:?}"
     );
     assert_eq!(stability(refusing(ms(10)), &hasty()), Stability::Stable);
+}
+
+#[test]
+fn what_ends_after_the_horizon_or_begins_again_by_itself_is_not_stable() {
+    // Could break by a drain that forgets how slow the work of a slow time is, by a burst whose load is taken for the usual
+    // one, or by a queue that chance fills.
+    let hasty = named(at_once(naive(0, secs(1))));
+    let slow = |lasts| {
+        let mut server = stalling(2, ms(100), lasts);
+        server.outages[0].how = Trouble::Slow { factor: 5.0 };
+        precheck(&open(18.0, server), &hasty)
+    };
+    // 14 a second too many stay, each for half a second: (700 − 20) ÷ 2.
+    let found = slow(secs(10));
+    near(number(&found, Code::Drain, "drain_s"), 340.0, 1.0);
+    assert_eq!(
+        (found.stability, slow(secs(2)).stability),
+        (Stability::Vulnerable, Stability::Stable)
+    );
+    let mut burst = open(10.0, stalling(2, ms(100), ms(1)));
+    if let Load::Open { bursts, .. } = &mut burst.load {
+        bursts.push(Burst {
+            at: Instant::START.after(secs(100)),
+            lasts: secs(10),
+            factor: 4.0,
+        });
+    }
+    let drains = precheck(&burst, &hasty).findings;
+    let drains = drains.iter().filter(|finding| finding.code == Code::Drain);
+    let longest = drains
+        .map(|finding| finding.numbers["drain_s"])
+        .fold(0.0, f64::max);
+    near(longest, 18.0, 0.1);
+    // Erlang's B, and a queue that is as good as never full.
+    near(super::forms::turned_away(2.0, 0.0, 1.0), 0.2, 1e-9);
+    near(super::forms::turned_away(1.0, 1.0, 0.5), 1.0 / 7.0, 1e-9);
+    assert!(super::forms::turned_away(2.0, 50.0, 1.0) < 1e-12);
+    // Refusals that take three times an answer, from a queue that chance fills, behind a breaker that ends each overload.
+    let refusing = |queue_max| Server {
+        capacity: Capacity::Workers(2),
+        service: Length::Fixed(ms(100)),
+        queue_max: Some(queue_max),
+        reject_cost: ms(300),
+        ..Server::default()
+    };
+    let breaker = named(at_once(
+        naive(3, secs(1)).edit_breaker(|breaker| breaker.open_for(secs(1))),
+    ));
+    let of = |queue_max| precheck(&open(10.0, refusing(queue_max)), &breaker);
+    assert!(of(2).finding(Code::ChanceBegins).is_some() && of(2).stability == Stability::Vulnerable);
+    assert_eq!(of(50).stability, Stability::Stable, "{:#?}", of(50));
+    let varied = Server {
+        capacity: Capacity::Workers(2),
+        service: Length::LogNormal {
+            p50: ms(50),
+            p99: secs(2),
+        },
+        ..Server::default()
+    };
+    assert_eq!(
+        precheck(&open(10.0, varied), &hasty).stability,
+        Stability::Vulnerable
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What the forms are fed with: what comes in, what the policies may make of it, what the servers bear.
 
-use super::forms::{coupled_bears, seconds};
+use super::forms::{coupled_bears, seconds, turned_away};
 use crate::plan::Limit;
 use crate::sim::luck::nanos;
 use crate::sim::model::{AnswerIs, Capacity, Contender, Failures, Load, MeanTokens, Model, Server};
@@ -131,12 +131,18 @@ impl<'m> Reckoned<'m> {
 
     /// The least that a server's own limit lets in a second, of all of them together: over the whole run, so that what it
     /// lets in at first counts, too.
-    pub(super) fn admitted_per_s(&self) -> Option<f64> {
+    pub(super) fn admitted_per_s(&self, per_s: f64) -> Option<f64> {
         let tokens = self.model.mean_tokens().charged;
         let horizon_s = seconds(self.model.horizon);
         let each = self.servers().iter().filter_map(|server| {
             let service_s = nanos(self.model.service_mean(server)) / 1e9;
-            limit_per_s(server.limit.as_ref()?, tokens, service_s, horizon_s)
+            limit_per_s(
+                server.limit.as_ref()?,
+                tokens,
+                service_s,
+                per_s / self.shards,
+                horizon_s,
+            )
         });
         Some(each.reduce(f64::min)? * self.shards)
     }
@@ -338,8 +344,18 @@ const fn refuses(server: &Server) -> bool {
     server.queue_max.is_some() || server.limit.is_some()
 }
 
-/// Calls a second of so many tokens each, of which each takes so long, over so long a run.
-fn limit_per_s(limit: &Limit, tokens: f64, service_s: f64, horizon_s: f64) -> Option<f64> {
+/// What a limit of attempts at once lets in of so many: whoever finds no seat is turned away, and where that is one in a
+/// hundred and more it counts.
+fn seats_let_per_s(seats: f64, per_s: f64, service_s: f64) -> f64 {
+    const AWAY_LEAST: f64 = 0.01;
+    match turned_away(seats, 0.0, per_s * service_s) {
+        away if away > AWAY_LEAST => per_s * (1.0 - away),
+        _ => seats / service_s,
+    }
+}
+
+/// Calls a second of so many tokens each, of which each takes so long, of so many that come, over so long a run.
+fn limit_per_s(limit: &Limit, tokens: f64, service_s: f64, per_s: f64, horizon_s: f64) -> Option<f64> {
     let number = |count: Option<std::num::NonZeroU32>| count.map(|n| f64::from(n.get()));
     let bucket = |count: Option<std::num::NonZeroU32>, seconds: f64, at_first: Option<f64>| {
         let a_second = number(count)? / seconds;
@@ -354,8 +370,8 @@ fn limit_per_s(limit: &Limit, tokens: f64, service_s: f64, horizon_s: f64) -> Op
         bucket(limit.requests_per_second, 1.0, of_seconds),
         tokens_let.filter(|_| tokens > 0.0),
         number(limit.concurrency)
-            .map(|seats| seats / service_s)
-            .filter(|_| service_s > 0.0),
+            .filter(|_| service_s > 0.0)
+            .map(|seats| seats_let_per_s(seats, per_s, service_s)),
     ]
     .into_iter()
     .flatten()
