@@ -175,13 +175,19 @@ fn a_call_costs_the_window() -> Seen {
         }
     };
     calls(1_000);
-    let short = virtual_time::really_takes(|| calls(100)) / 100;
+    let short = quickest(20, || calls(5)) / 5;
     calls(18_900);
-    let long = virtual_time::really_takes(|| calls(100)) / 100;
+    let long = quickest(20, || calls(5)) / 5;
     seen(
         long > 4 * short,
         format!("a time window with 1000 calls in it: {short:.1?} a call; with 20000: {long:.1?}"),
     )
+}
+
+/// How long `act` takes in the quickest of so many rounds: in one of them the machine does nothing else.
+fn quickest(rounds: u32, mut act: impl FnMut()) -> Duration {
+    let took = (0..rounds).map(|_| virtual_time::really_takes(&mut act));
+    took.min().unwrap_or_default()
 }
 
 fn a_hung_probe_locks_it() -> Seen {

@@ -82,10 +82,10 @@ fn an_idle_month_is_counted_slot_by_slot() -> Seen {
         virtual_time::advance(length);
         virtual_time::really_takes(|| budget.deposit())
     };
-    let (short, long) = (
-        idle(Duration::from_secs(2)),
-        idle(Duration::from_secs(30 * 86_400)),
-    );
+    // The quickest of some: in one of them the machine does nothing else.
+    let short = (0..20).map(|_| idle(Duration::from_secs(2))).min();
+    let short = short.unwrap_or_default();
+    let long = idle(Duration::from_secs(30 * 86_400));
     seen(
         long > 1_000 * short.max(Duration::from_nanos(100)),
         format!(
