@@ -706,8 +706,10 @@ async fn curl_speaks_http2_to_it() {
             let mock = told.start().await.unwrap();
             let mut arguments: Vec<String> = [
                 "-s",
+                "--noproxy",
+                "*",
                 "--max-time",
-                if action == "hang" { "0.5" } else { "20" },
+                if action == "hang" { "0.5" } else { "600" },
                 "-w",
                 " HTTP/%{http_version}",
             ]
