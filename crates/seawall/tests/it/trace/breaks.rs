@@ -23,10 +23,10 @@ fn a_breaker_opens_between_two_polls() {
             15ms     call 2 #1@0 met failed  -place
             15ms     call 2 #1@0 attempts-spent: the one attempt that the policy allows was made
             550ms    call 3 #1@0 first  +place
-            560ms    gate 0 breaker opened until 5345.690579ms
+            560ms    gate 0 breaker opened until 1038.569058ms
             560ms    call 3 #1@0 met failed  -place
             560ms    call 3 #1@0 attempts-spent: the one attempt that the policy allows was made
-            610ms    call 1 #1@0 breaker-open: the upstream is broken and not tried; the next probe may go in 4.736s  -charge
+            610ms    call 1 #1@0 breaker-open: the upstream is broken and not tried; the next probe may go in 429ms  -charge
         "#]],
     );
 }
@@ -51,12 +51,12 @@ fn a_broken_upstream_is_probed_by_one() {
             10ms     call 1 #1@0 met failed  -place
             10ms     call 1 #1@0 attempts-spent: the one attempt that the policy allows was made
             600ms    call 2 #1@0 first  +place
-            610ms    gate 0 breaker opened until 5395.690579ms
+            610ms    gate 0 breaker opened until 1088.569058ms
             610ms    call 2 #1@0 met failed  -place
             610ms    call 2 #1@0 attempts-spent: the one attempt that the policy allows was made
             6200ms   gate 0 breaker half-opened
             6200ms   call 3 #1@0 probe  +place+probe
-            6210ms   call 4 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 5s
+            6210ms   call 4 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 750ms
             6250ms   gate 0 breaker closed
             6250ms   call 3 #1@0 met answer  -place+probe
             6250ms   call 3 #1@0 succeeded: the call has its answer
@@ -85,15 +85,15 @@ fn a_probe_that_fails_opens_it_again() {
             10ms     call 1 #1@0 met failed  -place
             10ms     call 1 #1@0 attempts-spent: the one attempt that the policy allows was made
             600ms    call 2 #1@0 first  +place
-            610ms    gate 0 breaker opened until 5395.690579ms
+            610ms    gate 0 breaker opened until 1088.569058ms
             610ms    call 2 #1@0 met failed  -place
             610ms    call 2 #1@0 attempts-spent: the one attempt that the policy allows was made
             6200ms   gate 0 breaker half-opened
             6200ms   call 3 #1@0 probe  +place+probe
-            6250ms   gate 0 breaker opened until 11517.7525ms
+            6250ms   gate 0 breaker opened until 7040.162875ms
             6250ms   call 3 #1@0 met failed  -place+probe
             6250ms   call 3 #1@0 attempts-spent: the one attempt that the policy allows was made
-            6300ms   call 4 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 5.218s
+            6300ms   call 4 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 741ms
         "#]],
     );
 }
@@ -118,7 +118,7 @@ fn a_probe_that_is_cancelled_is_no_evidence() {
             10ms     call 1 #1@0 met failed  -place
             10ms     call 1 #1@0 attempts-spent: the one attempt that the policy allows was made
             600ms    call 2 #1@0 first  +place
-            610ms    gate 0 breaker opened until 5395.690579ms
+            610ms    gate 0 breaker opened until 1088.569058ms
             610ms    call 2 #1@0 met failed  -place
             610ms    call 2 #1@0 attempts-spent: the one attempt that the policy allows was made
             6200ms   gate 0 breaker half-opened
@@ -152,19 +152,19 @@ fn calls_wait_for_a_broken_upstream_where_they_may() {
             10ms     call 1 #1@0 met failed  -place
             10ms     call 1 #1@0 attempts-spent: the one attempt that the policy allows was made
             600ms    call 2 #1@0 first  +place
-            610ms    gate 0 breaker opened until 5395.690579ms
+            610ms    gate 0 breaker opened until 1088.569058ms
             610ms    call 2 #1@0 met failed  -place
             610ms    call 2 #1@0 attempts-spent: the one attempt that the policy allows was made
-            700ms    call 3 #0@0 breaker-wait until 5395.690579ms  +turn
+            700ms    call 3 #0@0 breaker-wait until 1088.569058ms  +turn
             701ms    call 4 #0@0 breaker-wait until 120701ms  +turn
-            5395.690579ms gate 0 breaker half-opened
-            5395.690579ms call 3 #1@0 probe  +place+probe  -turn
-            5405.690579ms gate 0 breaker closed
-            5405.690579ms call 3 #1@0 met answer  -place+probe
-            5405.690579ms call 3 #1@0 succeeded: the call has its answer
-            5405.690579ms call 4 #1@0 first  +place  -turn
-            5415.690579ms call 4 #1@0 met answer  -place
-            5415.690579ms call 4 #1@0 succeeded: the call has its answer
+            1088.569058ms gate 0 breaker half-opened
+            1088.569058ms call 3 #1@0 probe  +place+probe  -turn
+            1098.569058ms gate 0 breaker closed
+            1098.569058ms call 3 #1@0 met answer  -place+probe
+            1098.569058ms call 3 #1@0 succeeded: the call has its answer
+            1098.569058ms call 4 #1@0 first  +place  -turn
+            1108.569058ms call 4 #1@0 met answer  -place
+            1108.569058ms call 4 #1@0 succeeded: the call has its answer
         "#]],
     );
 }
@@ -185,8 +185,9 @@ fn a_hang_opens_before_anything_has_ended() {
         &expect![[r#"
             0ms      call 1 #1@0 first  +place
             0ms      call 2 #1@0 first  +place
-            1200ms   gate 0 breaker opened until 5985.690579ms
-            1200ms   call 3 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 4.786s
+            1200ms   gate 0 breaker opened until 1678.569058ms
+            1200ms   call 3 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 479ms
+            3000ms   gate 0 breaker half-opened
             3000ms   call 1 #1@0 met answer  -place
             3000ms   call 1 #1@0 succeeded: the call has its answer
             3000ms   call 2 #1@0 met answer  -place

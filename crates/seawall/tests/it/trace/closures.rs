@@ -27,10 +27,10 @@ fn closures_share_the_breaker_of_their_gate() {
             10ms     call 1 #1@0 met failed  -place
             10ms     call 1 #1@0 attempts-spent: the one attempt that the policy allows was made
             700ms    call 2 #1@0 first  +place
-            710ms    gate 0 breaker opened until 5495.690579ms
+            710ms    gate 0 breaker opened until 1188.569058ms
             710ms    call 2 #1@0 met failed  -place
             710ms    call 2 #1@0 attempts-spent: the one attempt that the policy allows was made
-            800ms    call 3 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 4.696s
+            800ms    call 3 #0@0 breaker-open: the upstream is broken and not tried; the next probe may go in 389ms
             7000ms   gate 0 breaker half-opened
             7000ms   call 4 #1@0 probe  +place+probe
             7010ms   gate 0 breaker closed

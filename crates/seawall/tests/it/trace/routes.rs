@@ -82,7 +82,7 @@ fn fallback_after_breaker_open() {
             10ms     call 1 #1@0 met failed  -place
             10ms     call 1 #1@0 attempts-spent: the one attempt that the policy allows was made
             600ms    call 2 #1@0 first  +place
-            610ms    gate 0 breaker opened until 5395.690579ms
+            610ms    gate 0 breaker opened until 1088.569058ms
             610ms    call 2 #1@0 met failed  -place
             610ms    call 2 #1@0 attempts-spent: the one attempt that the policy allows was made
             700ms    call 3 #1@1 fallback  +place
