@@ -268,7 +268,7 @@ fn what_was_lived_stands_beside_what_was_simulated() {
     for told in [
         "live, over sockets: 2 runs, time passed whenever nothing could move",
         "3 of 3 figures agree",
-        ", live 0.",
+        ", live 1.",
     ] {
         assert!(shown.contains(told), "{told}: {shown}");
     }
