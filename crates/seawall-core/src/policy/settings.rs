@@ -10,6 +10,7 @@ use super::{
 };
 use crate::time::Duration;
 use alloc::vec::Vec;
+use core::fmt;
 
 /// A setting of a policy, and what it is set to. Listed by [`Policy::settings`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,50 @@ pub enum SettingValue {
         /// 950 is p95.
         per_mille: u32,
     },
+}
+
+impl fmt::Display for SettingValue {
+    /// As a file writes it, exactly: `3`, `0.125`, `"1m30s"`, `"full"`, `true`, `"p95"`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Count(count) => write!(f, "{count}"),
+            Self::Tenths(tenths) => parts(f, tenths, 1),
+            Self::Thousandths(thousandths) => parts(f, thousandths, 3),
+            Self::Length(length) => length_in_full(f, length),
+            Self::Word(word) => write!(f, "\"{word}\""),
+            Self::Flag(flag) => write!(f, "{flag}"),
+            Self::Percentile { per_mille } => {
+                f.write_str("\"p")?;
+                parts(f, per_mille.into(), 1)?;
+                f.write_str("\"")
+            }
+        }
+    }
+}
+
+/// A whole number of parts as people write it: 125 thousandths are 0.125.
+fn parts(f: &mut fmt::Formatter<'_>, parts: u64, places: u32) -> fmt::Result {
+    let (whole, mut rest) = (parts / 10_u64.pow(places), parts % 10_u64.pow(places));
+    if rest == 0 {
+        return write!(f, "{whole}");
+    }
+    let mut width = places as usize;
+    while rest.is_multiple_of(10) {
+        rest /= 10;
+        width -= 1;
+    }
+    write!(f, "{whole}.{rest:0width$}")
+}
+
+/// What people are shown of a minute and more leaves out what is less than a second.
+fn length_in_full(f: &mut fmt::Formatter<'_>, length: Duration) -> fmt::Result {
+    let nanos = length.as_nanos();
+    match nanos {
+        60_000_000_000.. if nanos.is_multiple_of(1_000_000_000) => write!(f, "\"{length}\""),
+        60_000_000_000.. if nanos.is_multiple_of(1_000_000) => write!(f, "\"{}ms\"", nanos / 1_000_000),
+        60_000_000_000.. => write!(f, "\"{nanos}ns\""),
+        _ => write!(f, "\"{length}\""),
+    }
 }
 
 impl Policy {

@@ -1,6 +1,6 @@
 use super::{Config, PolicyConfig};
 
-use super::keys::{self, Takes, decimal};
+use super::keys::{self, Takes};
 use super::reader::Seen;
 use super::types::Place;
 use seawall_core::policy::{
@@ -85,7 +85,7 @@ pub(super) fn shown(key: &str, policy: &Policy) -> String {
     let settings = policy.settings();
     let set = settings.iter().find_map(|setting| {
         let part = setting.key.strip_prefix(name)?;
-        let value = written(setting.value);
+        let value = setting.value.to_string();
         match part.strip_prefix('.') {
             None if part.is_empty() => Some(value),
             Some(part) if PARTS.contains(&format!("{key}.{part}").as_str()) => {
@@ -107,7 +107,7 @@ fn unset(name: &str, policy: &Policy) -> String {
         "timeouts.idle" => return times(DEFAULT_IDLE, INFERENCE_IDLE),
         "timeouts.total" => return format!("none, streams {}", time(STREAM_TOTAL)),
         "breaker.slow_call.rate" if gate.breaker().is_some() => {
-            return decimal(u64::from(DEFAULT_BREAKER_SLOW_PERCENT), 2);
+            return SettingValue::Thousandths(u64::from(DEFAULT_BREAKER_SLOW_PERCENT) * 10).to_string();
         }
         "budget" | "breaker" => "on",
         "breaker.slow_call.over" | "breaker.ramp" if gate.breaker().is_some() => "none",
@@ -117,19 +117,6 @@ fn unset(name: &str, policy: &Policy) -> String {
         _ => "",
     };
     text.to_owned()
-}
-
-/// A value as files write it.
-fn written(value: SettingValue) -> String {
-    match value {
-        SettingValue::Count(count) => count.to_string(),
-        SettingValue::Tenths(tenths) => decimal(tenths, 1),
-        SettingValue::Thousandths(thousandths) => decimal(thousandths, 3),
-        SettingValue::Length(length) => time(length),
-        SettingValue::Word(word) => format!("\"{word}\""),
-        SettingValue::Flag(flag) => flag.to_string(),
-        SettingValue::Percentile { per_mille } => format!("\"p{}\"", decimal(u64::from(per_mille), 1)),
-    }
 }
 
 /// Every value of every table.
@@ -251,13 +238,7 @@ fn note(key: &str, config: &PolicyConfig) -> String {
 
 /// A length of time, exactly: those of a minute and more are printed in whole seconds elsewhere.
 fn time(length: Duration) -> String {
-    let nanos = length.as_nanos();
-    match nanos {
-        60_000_000_000.. if nanos.is_multiple_of(1_000_000_000) => format!("\"{length}\""),
-        60_000_000_000.. if nanos.is_multiple_of(1_000_000) => format!("\"{}ms\"", nanos / 1_000_000),
-        60_000_000_000.. => format!("\"{nanos}ns\""),
-        _ => format!("\"{length}\""),
-    }
+    SettingValue::Length(length).to_string()
 }
 
 /// A length, and another for inference where it differs.

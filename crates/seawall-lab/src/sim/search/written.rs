@@ -77,9 +77,8 @@ impl Written {
             let keyless = KEYLESS.iter().find(|(keyless, _)| keyless == key);
             match keyless {
                 _ if usual == Some(*value) => {}
-                None => written.put(key, text(*value)),
+                None => written.put(key, value.to_string()),
                 Some((_, who)) => {
-                    let value = text(*value);
                     written.unsaid.push(format!("{key} = {value}; {who} can"));
                 }
             }
@@ -172,38 +171,4 @@ fn of(settings: &[Setting], key: &str) -> Option<SettingValue> {
 fn is_within(key: &str, table: &str) -> bool {
     let rest = key.strip_prefix(table);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-}
-
-fn text(value: SettingValue) -> String {
-    match value {
-        SettingValue::Count(count) => count.to_string(),
-        SettingValue::Tenths(tenths) => decimal(tenths, 1),
-        SettingValue::Thousandths(thousandths) => decimal(thousandths, 3),
-        SettingValue::Length(length) => time(length),
-        SettingValue::Word(word) => format!("\"{word}\""),
-        SettingValue::Flag(flag) => flag.to_string(),
-        SettingValue::Percentile { per_mille } => format!("\"p{}\"", decimal(per_mille.into(), 1)),
-    }
-}
-
-/// Exactly: what people are shown may leave out what does not matter.
-fn time(length: Duration) -> String {
-    match length.as_nanos() {
-        nanos if nanos % 1_000_000_000 == 0 => format!("\"{length}\""),
-        nanos if nanos % 1_000_000 == 0 => format!("\"{}ms\"", nanos / 1_000_000),
-        nanos if nanos % 1_000 == 0 => format!("\"{}us\"", nanos / 1_000),
-        nanos => format!("\"{nanos}ns\""),
-    }
-}
-
-/// A whole number of parts as people write it: 125 thousandths are 0.125.
-fn decimal(parts: u64, places: u32) -> String {
-    let one = 10_u64.pow(places);
-    let (whole, part) = (parts / one, parts % one);
-    if part == 0 {
-        return whole.to_string();
-    }
-    let width = places as usize;
-    let part = format!("{part:0width$}");
-    format!("{whole}.{}", part.trim_end_matches('0'))
 }
