@@ -77,7 +77,12 @@ fn safe_calls_are_probes_before_an_unsafe_one_that_came_first() {
     // Could break if an Unsafe call at the head of the queue, which must not be a probe while others come, keeps
     // the others from being one.
     let mut desk = Desk::new(plain());
-    let broken = plain().edit_breaker(|b| b.consecutive(1).probes(1).on_open(OnOpen::Wait));
+    let broken = plain().edit_breaker(|b| {
+        b.consecutive(1)
+            .open_for(Duration::from_secs(5))
+            .probes(1)
+            .on_open(OnOpen::Wait)
+    });
     let gate = [Candidate::at(desk.gate(broken, &[]))];
     for wait in [0, 600] {
         desk.pass(ms(wait));
