@@ -489,7 +489,7 @@ impl Breaker {
         self.is_steady()
             && self.mode == self.policy.mode
             && self.counts() == Counts::default()
-            && (!self.rest.flapping() || self.rest.is_calm(self.now))
+            && self.rest.is_calm(self.now)
     }
 
     /// The state as of the last time told, for metrics and pages.
@@ -764,7 +764,7 @@ impl Breaker {
     /// When a half-open breaker closes without a verdict; never while nothing answered.
     fn overdue_at(&self) -> Instant {
         match self.state {
-            State::HalfOpen { answers: 1.., .. } => self.since.after(self.rest.length()),
+            State::HalfOpen { answers: 1.., .. } => self.since.after(self.policy.open_max),
             State::HalfOpen { answers: 0, .. } | State::Closed | State::Open { .. } => Instant::NEVER,
         }
     }

@@ -73,7 +73,7 @@ pub const DEFAULT_BREAKER_MIN_CALLS: u32 = 20;
 pub const BREAKER_RATE_SPAN: Duration = Duration::from_secs(1);
 /// How long a tripped breaker stays open at first: 500 ms, ± 10 %, as long as failures in a row must last (rule H3).
 pub const DEFAULT_BREAKER_OPEN_FOR: Duration = Duration::from_millis(500);
-/// The longest that doubling may make it: 5 s (rule H3).
+/// The longest that it grows to: 5 s (rule H3).
 pub const DEFAULT_BREAKER_OPEN_MAX: Duration = Duration::from_secs(5);
 /// Probes in flight while half-open (rule H4).
 pub const DEFAULT_BREAKER_PROBES: u32 = 3;

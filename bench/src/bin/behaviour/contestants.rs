@@ -59,7 +59,7 @@ pub const ALL: [Contestant; 6] = [
     Contestant {
         name: "seawall",
         settings: "the default policy: 5 retries, 500 ms x2 full jitter up to 30 s, budget 10 % + 1/s over 10 s, breaker on 5 \
-            in a row over 0.5 s or 50 % of 30 s (20 calls, 1 s), open 5 s, 3 probes; that is 'alike' for the others",
+            in a row over 0.5 s or 50 % of 30 s (20 calls, 1 s), open 0.5 s and up to 5 s, 3 probes; that is 'alike' for the others",
         begin: seawall,
     },
     Contestant {

@@ -15,6 +15,8 @@ use std::io::{IsTerminal as _, Write as _};
 
 /// How often the line of a terminal is drawn at the most.
 const DRAWN_EVERY: Duration = Duration::from_millis(100);
+/// Of the line of a terminal so much is shown: what fits into any.
+const LINE_MAX: usize = 79;
 /// After how long a pipe is told something.
 const NOTED_AFTER: Duration = Duration::from_secs(5);
 /// How often from there on.
@@ -94,7 +96,11 @@ impl Screen {
         let text = sentence(self.progress, self.what, now.since(self.began));
         match self.shows {
             // Who cannot see it misses nothing.
-            Shows::Line => drop(write!(std::io::stderr(), "\r\x1b[K{text}")),
+            Shows::Line => {
+                // One that wraps could not be drawn anew.
+                let text: String = text.chars().take(LINE_MAX).collect();
+                drop(write!(std::io::stderr(), "\r\x1b[K{text}"));
+            }
             Shows::Notes => self.talk.note(text),
             Shows::Nothing => {}
         }

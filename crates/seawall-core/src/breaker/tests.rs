@@ -459,6 +459,33 @@ fn one_that_was_well_in_between_does_not_flap() {
 }
 
 #[test]
+fn a_reload_to_longer_rests_holds_for_the_next_one() {
+    // Could break if a reload only ever shortened what the next rest is drawn around.
+    let (mut bench, until) = Bench::tripped(&policy(|b| b));
+    bench.go(until);
+    bench
+        .breaker
+        .configure(bench.now, &policy(|b| b.open_for(secs(60))));
+    let Some(Transition::Opened { until, .. }) = bench.attempt(Evidence::Failure) else {
+        panic!("a failed probe opens it");
+    };
+    let open = until.since(bench.now);
+    assert!((secs(54)..=secs(60)).contains(&open), "{open}");
+}
+
+#[test]
+fn one_that_has_just_closed_is_not_as_new() {
+    // Could break if a gate were forgotten with the rest that it has come to: the next one would be the first again.
+    let (mut bench, until) = Bench::tripped(&policy(|b| b));
+    bench.go(until);
+    assert_eq!(bench.attempt(Evidence::Success), Some(Transition::Closed));
+    let now = bench.now;
+    assert!(!bench.breaker.knows_nothing(now));
+    assert!(!bench.breaker.knows_nothing(now.after(ms(29_999))));
+    assert!(bench.breaker.knows_nothing(now.after(secs(30))));
+}
+
+#[test]
 fn a_hundred_breakers_do_not_half_open_together() {
     // Trap A7.
     // Could break if the open time were fixed, or clipped to one longest.

@@ -96,15 +96,15 @@ pub enum Transition {
         until: Instant,
         /// What decided.
         trip: Trip,
-        /// Whether it tripped before it was closed for one whole window, and was as bad as what trips it; such an
-        /// upstream is rested for longer.
+        /// Of its last trip from closed: whether it came before one whole window had passed, of an upstream that was as
+        /// bad as what trips it. Such a one is rested for longer, as one is whose probe fails.
         flapping: bool,
     },
     /// Probes may go.
     HalfOpened,
     /// Sends go on.
     Closed,
-    /// Sends go on with care: as long as it was open passed with answers and no verdict. What is in flight is to be bounded by
+    /// Sends go on with care: `open_max` passed with answers and no verdict. What is in flight is to be bounded by
     /// `probes`, and by one more per answer.
     ClosedCautiously,
 }

@@ -27,7 +27,10 @@ pub(super) fn seawall(settings: &Settings) -> Result<Box<dyn Client>, String> {
         .first_byte(length(settings.attempt))
         .deadline(length(settings.deadline))
         .concurrency(u32::try_from(settings.at_once).map_err(|error| error.to_string())?)
-        .edit_breaker(|breaker| breaker.open_for(length(settings.open_for)))
+        .edit_breaker(|breaker| {
+            let rest = length(settings.open_for);
+            breaker.open_for(rest).open_max(rest)
+        })
         .build()
         .map_err(|error| error.to_string())?;
     Ok(Box::new(Seawall {

@@ -139,7 +139,7 @@ impl Model {
 
     fn overdue(&self) -> bool {
         let alive = self.proven(&[Evidence::Success, Evidence::Answered]) > 0;
-        alive && self.now >= self.since.after(self.length)
+        alive && self.now >= self.since.after(self.policy.open_max)
     }
 
     fn advance(&mut self, now: Instant) -> Option<Transition> {

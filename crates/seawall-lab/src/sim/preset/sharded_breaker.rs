@@ -6,7 +6,7 @@
 //! those here are of a toy of that description that counts a window of 100 calls.
 //!
 //! Our breaker counts by time, so its window is the second in which 100 calls are made; its other conditions (a run of
-//! failures, open times that double) are set so that they never decide. Beside it stand a gate for each shard, which
+//! failures, open times that grow) are set so that they never decide. Beside it stand a gate for each shard, which
 //! restores what the shards that are well can answer, and seawall's default.
 
 use super::kit::*;
