@@ -273,7 +273,8 @@ impl Drawn {
         // Under a limit, one call's hedge and another's attempt may be due in the same instant: a hedge is a fixed time
         // after an attempt, which goes when a third has had its fixed time. Which is first no clock promises.
         let policy = match (self.hedge, self.limit) {
-            (Some(after), None) => policy.hedge_after(ms(after)),
+            // Nor which of a hedge and the end of its own attempt is: every other time of a call is in whole milliseconds.
+            (Some(after), None) => policy.hedge_after(ms(after).plus(Duration::from_nanos(500_000))),
             (None, _) | (_, Some(_)) => policy,
         };
         Contender {
