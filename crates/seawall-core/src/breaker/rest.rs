@@ -4,9 +4,9 @@
 //! grows with each trip refuses most calls of an upstream that is well most of the time. One that never grows lets all
 //! calls at an upstream that answers probes and not the load.
 //!
-//! So a rest is short at first, and twice as long whenever the last was not enough, up to the longest: a probe failed, or
-//! it tripped again within one window, and as much of what it met in between failed as trips a breaker. An upstream that
-//! was well in between is rested anew.
+//! So a rest is short at first, and half as long again whenever the last was not enough, up to the longest: a probe failed,
+//! or it tripped again within one window, and as much of what it met in between failed as trips a breaker. An upstream
+//! that was well in between is rested anew.
 //!
 //! Not covered: one lucky probe in each window, before an upstream that fails nearly all else. Why these times:
 //! docs/decisions/043.

@@ -178,6 +178,27 @@ fn a_slow_probe_opens_it_again() {
 }
 
 #[test]
+fn one_that_is_slow_again_flaps() {
+    // Could break if what answered in between were taken for well, however long it took: an upstream that is quick to
+    // probes alone would never be rested for longer.
+    let mut bench = Bench::new(&slow_policy(|breaker| breaker));
+    for flaps in [false, true] {
+        let moved = bench.stream(20, ms(100), secs(3), Evidence::Success);
+        let Some(Transition::Opened {
+            trip: Trip::Slow { .. },
+            until,
+            ..
+        }) = moved
+        else {
+            panic!("{moved:?}");
+        };
+        assert_eq!(bench.breaker.view().flapping, flaps);
+        bench.go(until.max(bench.now));
+        assert_eq!(bench.attempt(Evidence::Success), Some(Transition::Closed));
+    }
+}
+
+#[test]
 fn a_reload_of_what_slow_means_leaves_no_count_behind() {
     // Could break if an attempt from before the reload were taken out of a count that it was never in.
     let mut bench = Bench::new(&policy(|breaker| breaker));
