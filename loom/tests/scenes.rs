@@ -15,10 +15,12 @@ fn one_place() -> PolicyBuilder {
 
 /// A gate with one probe and nothing else.
 fn one_probe(on_open: OnOpen) -> PolicyBuilder {
+    // Who waits for a probe looks again after a rest at the latest: a long one, so that only a wake lets it go on.
+    let rest = Duration::from_secs(5);
     Policy::builder()
         .retries(0)
         .budget(None)
-        .edit_breaker(|breaker| breaker.consecutive(2).probes(1).on_open(on_open))
+        .edit_breaker(|breaker| breaker.consecutive(2).probes(1).open_for(rest).on_open(on_open))
 }
 
 /// A gate that has credit for one extra in ten seconds.
