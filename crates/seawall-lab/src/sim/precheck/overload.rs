@@ -285,19 +285,20 @@ fn held_by_breaker(reckoned: &Reckoned<'_>, bears: f64, attempts_per_s: f64) -> 
     if over_s > seconds(reckoned.model.horizon) {
         return None;
     }
+    let worked_off = bears * queue_s;
     let text = format!(
-        "when attempts fail one after the other, the breaker opens after {} s for {} s, longer where that is not enough; in \
-         that time the servers work off {} attempts that nobody waits for, and some {} s after an overload began answers \
-         come in time again",
+        "when attempts fail one after the other, the breaker opens after {} s, for {} s at first and longer while that is not \
+         enough; meanwhile the servers work off {} attempts that nobody waits for, and some {} s after an overload began \
+         answers come in time again",
         shown(closed_s),
         shown(open_s),
-        shown(bears * open_s),
+        shown(worked_off),
         shown(over_s)
     );
     let numbers = [
         ("closed_s", closed_s),
         ("open_s", open_s),
-        ("worked_off", bears * open_s),
+        ("worked_off", worked_off),
         ("over_s", over_s),
     ];
     Some(Finding::new(Code::HeldByBreaker, text, numbers))

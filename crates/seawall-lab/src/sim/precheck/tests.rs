@@ -403,6 +403,18 @@ fn what_is_called_stable_recovers_and_what_is_called_metastable_does_not() {
 }
 
 #[test]
+fn behind_a_breaker_is_worked_off_what_nobody_waits_for_whatever_its_first_rest() {
+    // Could break by what the first rest alone works off: a short one is followed by longer ones until the queue is gone.
+    for rest in [ms(100), secs(1)] {
+        let policy = at_once(naive(3, secs(1)).edit_breaker(|breaker| breaker.open_for(rest)));
+        let found = precheck(&open(95.0, stalling(15, ms(100), secs(5))), &named(policy));
+        let of = |name| number(&found, Code::HeldByBreaker, name);
+        // 380 attempts a second until it opens, before servers that bear 150, and a second's worth, as long as callers wait.
+        near(of("worked_off"), 380.0 * of("closed_s") + 150.0, 0.5);
+    }
+}
+
+#[test]
 fn nothing_is_stable_whose_answers_are_never_heard_or_whose_limits_let_nobody_in() {
     // Could break by a capacity that counts answers which nobody waits for, by a limit on attempts at once that is no limit,
     // or by refusals that take all the time there is.
