@@ -127,6 +127,8 @@ pub enum Code {
     BreakerHarmless,
     /// This breaker sees the failure of a part, and refuses that part alone.
     BreakerPerPart,
+    /// This breaker lets in more at once, of those that it kept waiting, than the servers can take.
+    BreakerReleases,
 }
 
 /// Reckons. Cheap: no run, no chance.
@@ -213,7 +215,8 @@ impl Code {
             | Self::Trigger
             | Self::ChanceBegins
             | Self::PoolSaturates
-            | Self::BreakerHarms => Weight::Warning,
+            | Self::BreakerHarms
+            | Self::BreakerReleases => Weight::Warning,
             Self::CapacityUnknown | Self::LoadUnknown | Self::TriggerUnknown => Weight::Unknown,
         }
     }

@@ -173,7 +173,12 @@ pub(super) fn until_open(breaker: &BreakerPolicy, fails: f64, per_s: f64) -> Opt
     } else {
         (1.0 - power) / (power * (1.0 - fails))
     };
-    let both = 1.0 / (1.0 / of_share + 1.0 / of_run);
+    // What is certain comes at its time, whatever else does; of two things of chance either may come first.
+    let both = if fails >= 1.0 {
+        of_share.min(of_run)
+    } else {
+        1.0 / (1.0 / of_share + 1.0 / of_run)
+    };
     (both < HARDLY_EVER).then_some(both)
 }
 

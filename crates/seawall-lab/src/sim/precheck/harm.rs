@@ -1,4 +1,4 @@
-//! Whether a breaker refuses more than it saves.
+//! Whether a breaker refuses more than it saves, or lets more in at once than the servers can take.
 //!
 //! A breaker helps where what it stops would have failed. Where a part fails (a shard, some of all attempts) it stops
 //! what would have been answered, too: it opens after a while, stays open, lets a probe through that may meet the part
@@ -6,9 +6,9 @@
 
 use super::forms::{seconds, until_open};
 use super::world::{Comes, Reckoned};
-use super::{Code, Finding, percent};
+use super::{Code, Finding, percent, shown};
 use crate::sim::model::{Failures, Spread, Trouble};
-use seawall_core::policy::{BreakerPolicy, Mode};
+use seawall_core::policy::{BreakerPolicy, Mode, OnOpen};
 
 /// Less availability than this is lost in the digits of a report: half a per cent.
 const HARM_LEAST: f64 = 0.005;
@@ -64,8 +64,8 @@ pub(super) fn of(reckoned: &Reckoned<'_>, findings: &mut Vec<Finding>) {
             "this breaker makes it worse: where {what} fails ({} of attempts), it opens after {} s for {} s each time, and \
              {} of calls are answered in the long run, {} without it",
             percent(failing),
-            super::shown(closed_s),
-            super::shown(open_s),
+            shown(closed_s),
+            shown(open_s),
             percent(with),
             percent(without)
         );
@@ -78,6 +78,44 @@ pub(super) fn of(reckoned: &Reckoned<'_>, findings: &mut Vec<Finding>) {
         );
         findings.push(Finding::new(Code::BreakerHarmless, text, numbers));
     }
+}
+
+/// Whom a breaker without a ramp keeps waiting goes all at once when it closes, with first attempts that no budget bounds.
+/// Where the servers take longer for them than anybody waits, they fail, and it opens again.
+pub(super) fn let_in_at_once(reckoned: &Reckoned<'_>, per_s: f64, bears: f64) -> Option<Finding> {
+    let caller = reckoned.nearest();
+    let breaker = caller.policy.gate.breaker()?;
+    let processes = f64::from(caller.processes);
+    let keeps = breaker.mode() == Mode::Auto && breaker.on_open() == OnOpen::Wait && breaker.ramp().is_none();
+    if !keeps || until_open(&breaker, 1.0, per_s / processes).is_none() {
+        return None;
+    }
+    let limits = caller.policy.gate.limits();
+    let deadline = caller.policy.call.deadline_for(caller.endpoint);
+    let open_s = seconds(breaker.open_max().min(deadline));
+    let places = limits
+        .concurrency()
+        .at_most()
+        .unwrap_or(u32::MAX)
+        .min(limits.queue());
+    let crowd = (per_s * open_s).min(f64::from(places) * processes);
+    let service_s = reckoned.servers().iter().map(|server| reckoned.heard_s(server).0);
+    let takes_s = crowd / bears + service_s.fold(0.0, f64::max);
+    let text = format!(
+        "this breaker lets in at once whom it has kept waiting: after {} s these are {} calls, the servers take {} s for \
+         them, and attempts wait {} s; they fail, and it opens again; a ramp lets them in one by one",
+        shown(open_s),
+        shown(crowd),
+        shown(takes_s),
+        shown(reckoned.patience_s)
+    );
+    let numbers = [
+        ("open_s", open_s),
+        ("calls", crowd),
+        ("takes_s", takes_s),
+        ("patience_s", reckoned.patience_s),
+    ];
+    (takes_s > reckoned.patience_s).then(|| Finding::new(Code::BreakerReleases, text, numbers))
 }
 
 /// How long it stays open, its failed probes included, where it was closed for so long.

@@ -1,9 +1,9 @@
 //! Whether an overload keeps itself alive, and what outages leave behind.
 
-use super::chance;
 use super::forms::{coupled_answer_s, drain_s, mean_waits, seconds, until_open};
 use super::world::{Bears, Comes, Reckoned, failing};
 use super::{Code, Finding, Stability, percent, shown};
+use super::{chance, harm};
 use crate::sim::luck::nanos;
 use crate::sim::model::{Burst, Capacity, Load, Model, Order, Orphans, Outage, Server, Trouble};
 use seawall_core::policy::Mode;
@@ -26,10 +26,15 @@ pub(super) fn of(reckoned: &Reckoned<'_>, findings: &mut Vec<Finding>) -> Stabil
             findings.push(pool(reckoned, per_s, connections));
             openly(reckoned, per_s, Some(connections), findings)
         }
-        Comes::Closed { callers, think_s } => closed(reckoned, callers, think_s, findings),
+        Comes::Closed {
+            callers,
+            think_s,
+            ends,
+        } => closed(reckoned, callers, think_s, ends, findings),
     };
     let late = answers_late(reckoned);
-    let hopeless = late.is_some() || findings.iter().any(|finding| finding.code == Code::OverLimit);
+    let grows = |finding: &Finding| matches!(finding.code, Code::OverLimit | Code::PoolSaturates);
+    let hopeless = late.is_some() || findings.iter().any(grows);
     findings.extend(late);
     if hopeless {
         Stability::Overloaded
@@ -85,8 +90,8 @@ fn openly(
     let (calls, attempts, capacity) = (shown(per_s), shown(most), shown(bears));
     if usual >= bears {
         let text = format!(
-            "{calls} calls a second come in, {} attempts with what fails of itself, and the servers bear {capacity}: no \
-             policy answers them all",
+            "{calls} calls a second come in, {} attempts with what fails of itself, and the servers bear {capacity}: in the \
+             long run no policy answers them all",
             shown(usual)
         );
         findings.push(Finding::new(Code::OverCapacity, text, numbers));
@@ -110,9 +115,12 @@ fn openly(
         findings.push(Finding::new(Code::Headroom, text, numbers));
         findings.extend(drains(reckoned, per_s, most, bears));
         findings.extend(chance::drain_of_bursts(reckoned, per_s));
-        let often_late = chance::often(reckoned, usual);
-        let is_late = often_late.is_some() || findings.iter().any(ends_after_horizon);
-        findings.extend(often_late);
+        let ends_not = [
+            chance::often(reckoned, usual),
+            harm::let_in_at_once(reckoned, per_s, bears),
+        ];
+        let is_late = ends_not.iter().any(Option::is_some) || findings.iter().any(ends_after_horizon);
+        findings.extend(ends_not.into_iter().flatten());
         return if is_late {
             Stability::Vulnerable
         } else {
@@ -130,8 +138,9 @@ fn openly(
         let begins_again = by_breaker.then(|| chance::begins(reckoned, usual)).flatten();
         findings.push(held);
         findings.extend(drains(reckoned, per_s, per_s, bears));
-        let is_late = begins_again.is_some() || findings.iter().any(ends_after_horizon);
-        findings.extend(begins_again);
+        let ends_not = [begins_again, harm::let_in_at_once(reckoned, per_s, bears)];
+        let is_late = ends_not.iter().any(Option::is_some) || findings.iter().any(ends_after_horizon);
+        findings.extend(ends_not.into_iter().flatten());
         return if is_late {
             Stability::Vulnerable
         } else {
@@ -158,16 +167,39 @@ fn ends_after_horizon(finding: &Finding) -> bool {
 }
 
 /// Callers that wait for their answers bring less the longer they wait.
-fn closed(reckoned: &Reckoned<'_>, callers: f64, think_s: f64, findings: &mut Vec<Finding>) -> Stability {
+fn closed(
+    reckoned: &Reckoned<'_>,
+    callers: f64,
+    think_s: f64,
+    ends: bool,
+    findings: &mut Vec<Finding>,
+) -> Stability {
     let Some(bears) = bears(reckoned, findings) else {
         return without_capacity(reckoned);
     };
-    let call = &reckoned.nearest().policy.call;
-    let each = reckoned.attempts_in_overload(1.0);
-    let waits: f64 = mean_waits(call.backoff(), call.retries()).iter().sum();
-    let cycle_s = think_s + reckoned.nearest().attempts_each() * reckoned.patience_s + waits;
-    let most = callers * each / cycle_s;
-    if let Some(held) = held(reckoned, bears, Some(callers), most) {
+    let most = most_of_callers(reckoned, callers, think_s);
+    let held = held(reckoned, bears, Some(callers), most);
+    let by_breaker = held.as_ref().is_none_or(|held| held.code == Code::HeldByBreaker);
+    // Where each call were one attempt that nobody answers.
+    let firsts = callers / (think_s + reckoned.patience_s);
+    if !ends && by_breaker && firsts >= bears {
+        let text = format!(
+            "{} callers make {} calls a second even where each waits {} s in vain, and the servers bear {}: in the long run no \
+             policy answers them all",
+            shown(callers),
+            shown(firsts),
+            shown(reckoned.patience_s),
+            shown(bears)
+        );
+        let numbers = [
+            ("callers", callers),
+            ("calls_per_s", firsts),
+            ("capacity_per_s", bears),
+        ];
+        findings.push(Finding::new(Code::OverCapacity, text, numbers));
+        return Stability::Overloaded;
+    }
+    if let Some(held) = held {
         findings.push(held);
         return Stability::Stable;
     }
@@ -199,6 +231,40 @@ fn closed(reckoned: &Reckoned<'_>, callers: f64, think_s: f64, findings: &mut Ve
     };
     findings.push(Finding::new(code, text, numbers));
     stability
+}
+
+/// The most attempts a second of callers that call again, so long after their last one has ended, where no attempt is
+/// answered. Extras that a budget bounds are taken for first retries, before which the wait is shortest.
+fn most_of_callers(reckoned: &Reckoned<'_>, callers: f64, think_s: f64) -> f64 {
+    /// Halvings after which nothing is left between the two ends.
+    const HALVINGS: usize = 60;
+    let caller = reckoned.nearest();
+    let waits = mean_waits(caller.policy.call.backoff(), caller.policy.call.retries());
+    let asleep_s = |extras: f64| -> f64 {
+        let mut left = extras;
+        let waited = waits.iter().map(|wait_s| {
+            let these = left.clamp(0.0, 1.0);
+            left -= these;
+            these * wait_s
+        });
+        waited.sum()
+    };
+    let cycle_s = |calls_per_s: f64| {
+        let each = reckoned.attempts_in_overload(calls_per_s) / calls_per_s;
+        let each = each.min(caller.attempts_each());
+        think_s + each * reckoned.patience_s + asleep_s(each - 1.0)
+    };
+    // The more calls a second there are, the more callers it takes.
+    let (mut fewer, mut more) = (0.0, callers / (think_s + reckoned.patience_s));
+    for _ in 0..HALVINGS {
+        let calls_per_s = f64::midpoint(fewer, more);
+        if calls_per_s * cycle_s(calls_per_s) > callers {
+            more = calls_per_s;
+        } else {
+            fewer = calls_per_s;
+        }
+    }
+    reckoned.attempts_in_overload(fewer)
 }
 
 fn bears(reckoned: &Reckoned<'_>, findings: &mut Vec<Finding>) -> Option<f64> {

@@ -29,8 +29,8 @@ pub(super) struct Reckoned<'m> {
 pub(super) enum Comes {
     /// So many calls a second, whatever becomes of them.
     Openly { per_s: f64 },
-    /// So many callers that wait for their answers, and so long between.
-    Closed { callers: f64, think_s: f64 },
+    /// So many callers that wait for their answers, and so long between; for ever, or some calls each.
+    Closed { callers: f64, think_s: f64, ends: bool },
     /// So many calls a second, of which so many at once.
     Pooled { per_s: f64, connections: f64 },
     /// It cannot be said.
@@ -147,11 +147,18 @@ impl<'m> Reckoned<'m> {
         Some(each.reduce(f64::min)? * self.shards)
     }
 
-    /// What the limits of the policy itself let through a second, of all its processes: calls, and calls of so many tokens.
+    /// What the limits of the policy itself let through a second, of all its processes: calls, calls of so many tokens, and
+    /// calls at once, of which each takes at least as long as an answer.
     pub(super) fn policy_lets_per_s(&self) -> Option<f64> {
         let MeanTokens { read, written, .. } = self.model.mean_tokens();
+        let answer_s = self
+            .servers()
+            .iter()
+            .map(|server| nanos(self.model.service_mean(server)) / 1e9 + self.on_the_way_s());
+        let answer_s = answer_s.reduce(f64::min)?;
         let lets = self.callers.iter().flat_map(|caller| {
-            let rates = caller.policy.gate.limits().rates();
+            let limits = caller.policy.gate.limits();
+            let rates = limits.rates();
             let each = [
                 (rates.requests_per_minute(), 1.0),
                 (rates.tokens_per_minute(), read + written),
@@ -159,12 +166,14 @@ impl<'m> Reckoned<'m> {
                 (rates.tokens_out_per_minute(), written),
             ];
             let processes = f64::from(caller.processes);
-            each.into_iter().filter_map(move |(a_minute, each)| {
+            let a_minute = each.into_iter().filter_map(move |(a_minute, each)| {
                 let a_minute = crate::sim::summary::float(a_minute?);
                 // A bucket is full at the beginning.
                 let all = a_minute * (1.0 / 60.0 + 1.0 / seconds(self.model.horizon));
                 (each > 0.0).then(|| all * processes / each)
-            })
+            });
+            let at_once = limits.concurrency().at_most().filter(|_| answer_s > 0.0);
+            a_minute.chain(at_once.map(|places| f64::from(places) * processes / answer_s))
         });
         lets.reduce(f64::min)
     }
@@ -266,9 +275,15 @@ impl Caller<'_> {
 fn comes(load: &Load) -> Comes {
     match load {
         Load::Open { per_second, .. } => Comes::Openly { per_s: *per_second },
-        Load::Closed { clients, think, .. } => Comes::Closed {
+        Load::Closed {
+            clients,
+            think,
+            calls_each,
+            ..
+        } => Comes::Closed {
             callers: f64::from(*clients),
             think_s: seconds(think.mean()),
+            ends: calls_each.is_some(),
         },
         Load::Pool {
             connections,
