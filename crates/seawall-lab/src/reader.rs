@@ -243,6 +243,14 @@ impl<'a> Reader<'a> {
     pub(crate) fn length(&self, what: &str, value: &Value<'_>) -> Option<Duration> {
         let (text, span) = self.string(what, value)?;
         match Duration::parse_units(text) {
+            // What is longer is cut to the greatest, and would stand in reports as another length than was written.
+            Some(Duration::MAX) => self.fault(
+                self.error(
+                    span,
+                    format!("{what}: `{}` is longer than any length of time", shown(text)),
+                )
+                .expecting(format!("less than {}", Duration::MAX)),
+            ),
             Some(length) => Some(length),
             None => self.fault(
                 self.error(span, format!("{what}: `{}` is no length of time", shown(text)))

@@ -11,7 +11,7 @@ mod read;
 mod schema;
 mod trace;
 
-pub use read::{SCENARIO_BYTES_MAX, Simulation, SimulationError, SimulationErrors};
+pub use read::{SCENARIO_BYTES_MAX, Simulation, SimulationError, SimulationErrors, Unmeasured};
 pub use schema::schema;
 pub use trace::TRACE_CALLS_MAX;
 

@@ -1,10 +1,11 @@
 //! Ups and downs that a monitor wrote down: CSV with the columns `ts`, `service` and `state`.
 //!
 //! What can go wrong: a service that was down when watching began, or still is when it ended; two monitors that tell the
-//! same down twice. So a down lasts from the first that says so to the next up, and to the file's last moment where none
-//! comes; before its first line a service counts as up, since nobody said otherwise.
+//! same down twice; rows from the newest on, where each up comes before its down. So a down lasts from the first that says
+//! so to the next up, and without end where none comes: nobody said that it was over. Before its first line a service
+//! counts as up, since nobody said otherwise; and its rows are in the order of their times, or none is read.
 
-use super::trace::{cells, lines};
+use super::trace::{cells, lines, only_column};
 use seawall_core::time::Duration;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -21,12 +22,12 @@ pub(super) enum Failure {
     Service { known: BTreeSet<String> },
 }
 
-/// When a service was down, and for how long: in order, counted from the file's first moment.
-pub(super) fn read(path: &Path, service: &str) -> Result<Vec<(Duration, Duration)>, Failure> {
+/// When a service was down, counted from the file's first moment, and for how long: in order. The last may have no end.
+pub(super) fn read(path: &Path, service: &str) -> Result<Vec<(Duration, Option<Duration>)>, Failure> {
     let shown = path.display();
     let (mut columns, mut known): (Option<[usize; 3]>, BTreeSet<String>) = (None, BTreeSet::new());
     let mut events: Vec<(i128, State)> = Vec::new();
-    let mut span: Option<(i128, i128)> = None;
+    let mut first: Option<i128> = None;
     lines(path, |number, line| {
         let told = |why: String| format!("{shown}:{number}: {why}");
         if number > LINES_MAX {
@@ -38,7 +39,7 @@ pub(super) fn read(path: &Path, service: &str) -> Result<Vec<(Duration, Duration
         let cells = cells(line);
         let Some(places) = columns else {
             let place = |name: &str| {
-                let found = cells.iter().position(|cell| cell.trim() == name);
+                let found = only_column(&cells, name).map_err(told)?;
                 found.ok_or_else(|| told(format!("the first line names no column `{name}`")))
             };
             columns = Some([place("ts")?, place("service")?, place("state")?]);
@@ -53,9 +54,14 @@ pub(super) fn read(path: &Path, service: &str) -> Result<Vec<(Duration, Duration
             "down" => State::Down,
             other => return Err(told(format!("`{other}` is neither up nor down"))),
         };
-        let (first, last) = span.unwrap_or((at, at));
-        span = Some((first.min(at), last.max(at)));
+        first = Some(first.map_or(at, |first| first.min(at)));
         if cell(1) == service {
+            if events.last().is_some_and(|(before, _)| at < *before) {
+                let (at, service) = (cell(0), crate::error::shown(service));
+                return Err(told(format!(
+                    "{at} is before the event of {service} above it; sort the rows by `ts`, the oldest first"
+                )));
+            }
             events.push((at, state));
         } else if !known.contains(cell(1)) {
             known.insert(cell(1).to_owned());
@@ -63,16 +69,15 @@ pub(super) fn read(path: &Path, service: &str) -> Result<Vec<(Duration, Duration
         Ok(())
     })
     .map_err(Failure::File)?;
-    let Some((first, last)) = span else {
+    let Some(first) = first else {
         return Err(Failure::File(format!("{shown}: no event is in this file")));
     };
     if events.is_empty() {
         return Err(Failure::Service { known });
     }
-    events.sort_by_key(|(at, _)| *at);
-    Ok(downs(&events, last)
-        .map(|(from, to)| (since(first, from), since(from, to)))
-        .filter(|(_, lasts)| !lasts.is_zero())
+    Ok(downs(&events)
+        .map(|(from, to)| (since(first, from), to.map(|to| since(from, to))))
+        .filter(|(_, lasts)| lasts.is_none_or(|lasts| !lasts.is_zero()))
         .collect())
 }
 
@@ -83,21 +88,21 @@ enum State {
     Down,
 }
 
-/// From when to when.
-fn downs(events: &[(i128, State)], last: i128) -> impl Iterator<Item = (i128, i128)> {
-    let mut downs: Vec<(i128, i128)> = Vec::new();
+/// From when to when; `None`: no event brought it up again.
+fn downs(events: &[(i128, State)]) -> impl Iterator<Item = (i128, Option<i128>)> {
+    let mut downs: Vec<(i128, Option<i128>)> = Vec::new();
     let mut down_since: Option<i128> = None;
     for (at, state) in events {
         match (state, down_since) {
             (State::Down, None) => down_since = Some(*at),
             (State::Up, Some(since)) => {
-                downs.push((since, *at));
+                downs.push((since, Some(*at)));
                 down_since = None;
             }
             (State::Down, Some(_)) | (State::Up, None) => {}
         }
     }
-    downs.extend(down_since.map(|since| (since, last)));
+    downs.extend(down_since.map(|since| (since, None)));
     downs.into_iter()
 }
 

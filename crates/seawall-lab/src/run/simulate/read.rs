@@ -16,6 +16,7 @@ mod policy;
 mod server;
 mod values;
 
+pub use nothing::Unmeasured;
 pub(super) use policy::SHARED_KEYS;
 
 use crate::error::ScriptError;
@@ -66,6 +67,8 @@ pub struct Simulation {
     pub asserts: Vec<Assert>,
     /// What to know of the files that it names.
     pub notes: Vec<String>,
+    /// The files that it names, whose calls and outages it has.
+    pub files: Vec<PathBuf>,
 }
 
 impl Simulation {
@@ -91,6 +94,7 @@ impl Simulation {
         let asked = Asked {
             folder: folder_of(file),
             notes: RefCell::default(),
+            files: RefCell::default(),
             policies: RefCell::default(),
             recorded: RefCell::default(),
         };
@@ -103,6 +107,7 @@ impl Simulation {
             Ok(simulation) if errors.is_empty() => {
                 return Ok(Self {
                     notes: asked.notes.into_inner(),
+                    files: asked.files.into_inner(),
                     ..simulation
                 });
             }
@@ -164,6 +169,7 @@ impl Simulation {
 struct Asked {
     folder: PathBuf,
     notes: RefCell<Vec<String>>,
+    files: RefCell<Vec<PathBuf>>,
     policies: RefCell<Vec<ConfigError>>,
     /// The trace of its load.
     recorded: RefCell<Option<Recorded>>,
@@ -246,6 +252,7 @@ impl Asked {
             study,
             asserts: asserts.into_iter().map(|assert| assert.value).collect(),
             notes: Vec::new(),
+            files: Vec::new(),
         })
     }
 
@@ -279,9 +286,11 @@ impl Asked {
         self.notes.borrow_mut().push(note);
     }
 
-    /// A path of the file, counted from its folder.
-    fn path(&self, written: &str) -> PathBuf {
-        self.folder.join(written)
+    /// The path of a file that this one names, counted from its folder: one of those that are read.
+    fn named(&self, written: &str) -> PathBuf {
+        let path = self.folder.join(written);
+        self.files.borrow_mut().push(path.clone());
+        path
     }
 
     fn wrong_policy(&self, errors: &ConfigErrors) {

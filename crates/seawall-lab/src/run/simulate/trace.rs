@@ -25,6 +25,8 @@ pub const TRACE_CALLS_MAX: usize = 10_000_000;
 const SKIPPED_MAX: usize = TRACE_CALLS_MAX;
 /// The longest line, in bytes: a Mooncake call lists its cache blocks.
 const LINE_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// How a file begins that gzip has packed, as archives of traces do.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Who wrote a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,6 +223,11 @@ pub(super) fn lines(
                 "{shown}:{number}: longer than {LINE_BYTES_MAX} bytes, which is the most of a line"
             ));
         }
+        if number == 1 && bytes.starts_with(&GZIP) {
+            return Err(format!(
+                "{shown}: this is gzip, and no text yet; unpack it first, with gunzip"
+            ));
+        }
         let text =
             std::str::from_utf8(&bytes).map_err(|_| format!("{shown}:{number}: this is no UTF-8 text"))?;
         let text = if number == 1 {
@@ -336,8 +343,7 @@ impl Columns {
         };
         let columns = cells(head);
         let place = |name: &str| {
-            let found = columns.iter().position(|column| column.trim() == name);
-            found.ok_or_else(|| {
+            only_column(&columns, name)?.ok_or_else(|| {
                 format!(
                     "the first line names no column `{name}`, so this is no {} trace",
                     form.name()
@@ -349,7 +355,7 @@ impl Columns {
             tokens_in: place(names[1])?,
             tokens_out: place(names[2])?,
             // Its first releases have no such column.
-            took: place("Elapsed time").ok(),
+            took: only_column(&columns, "Elapsed time")?,
         })
     }
 
@@ -392,6 +398,21 @@ impl Columns {
                 None => None,
             },
         })
+    }
+}
+
+/// Where the first line of a CSV file has the column of this name; `None`: nowhere.
+///
+/// # Errors
+/// It has two, and nothing tells which is meant.
+pub(super) fn only_column(head: &[String], name: &str) -> Result<Option<usize>, String> {
+    let named = head.iter().enumerate().filter(|(_, cell)| cell.trim() == name);
+    let mut places = named.map(|(place, _)| place);
+    match (places.next(), places.next()) {
+        (place, None) => Ok(place),
+        (_, Some(_)) => Err(format!(
+            "the first line names the column `{name}` twice; keep the one that is meant"
+        )),
     }
 }
 

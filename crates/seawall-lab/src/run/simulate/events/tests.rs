@@ -54,7 +54,8 @@ fn file(name: &str, text: &str) -> PathBuf {
 
 #[test]
 fn a_down_lasts_from_the_first_that_says_so_to_the_next_up() {
-    // Could break by a second down that begins anew, by another service's up, or by a down that has no end.
+    // Could break by a second down that begins anew, by another service's up, or by the file's last
+    // moment, which brings nobody up.
     let text = "ts,service,state,code,ms\n\
         2024-10-30T00:00:00Z,other,up,200,1\n\
         2024-10-30T00:00:10Z,mine,down,0,0\n\
@@ -67,7 +68,7 @@ fn a_down_lasts_from_the_first_that_says_so_to_the_next_up() {
     let secs = Duration::from_secs;
     assert_eq!(
         read(&path, "mine"),
-        Ok(vec![(secs(10), secs(30)), (secs(60), secs(30))])
+        Ok(vec![(secs(10), Some(secs(30))), (secs(60), None)])
     );
     let known = BTreeSet::from(["mine".to_owned(), "other".to_owned()]);
     assert_eq!(read(&path, "thine"), Err(Failure::Service { known }));
@@ -85,6 +86,14 @@ fn a_file_of_events_that_cannot_be_read_says_where() {
             ":2: `sideways` is neither up nor down",
         ),
         ("ts,service,state\n", "no event is in this file"),
+        (
+            "ts,service,state\n2024-10-30T00:00:10Z,a,down\n2024-10-30T00:00:00Z,b,up\n2024-10-30T00:00:05Z,a,up\n",
+            ":4: 2024-10-30T00:00:05Z is before the event of a above it; sort the rows by `ts`, the oldest first",
+        ),
+        (
+            "ts,service,state,ts\n2024-10-30T00:00:10Z,a,down,2024-10-30T00:00:10Z\n",
+            ":1: the first line names the column `ts` twice; keep the one that is meant",
+        ),
     ] {
         let path = file("wrong", text);
         match read(&path, "a") {

@@ -99,7 +99,7 @@ impl Asked {
         };
         let path = load.get("trace").and_then(|value| reader.string("trace", value));
         let ((path, span), format) = (path?, format?);
-        let read = trace::read(&self.path(path), format).map_err(|why| (why, span.clone()));
+        let read = trace::read(&self.named(path), format).map_err(|why| (why, span.clone()));
         let reading = match read {
             Ok(reading) => reading,
             Err((why, span)) => return reader.fault(reader.error(span, why)),

@@ -4,18 +4,49 @@
 //! a price or a limit on tokens decides nothing, since no call has any. So what a file itself says is refused where it can do
 //! nothing, and what a policy says that was pasted from elsewhere is told.
 
-use super::Asked;
+use super::{Asked, Simulation};
 use crate::reader::{Reader, Value};
 use crate::scenario::Written;
 use crate::sim::assert::Assert;
 use crate::sim::model::{AnswerIs, Contender, Model, Price, Server, Trouble};
+use crate::sim::search::Objective;
 use crate::sim::study::Study;
 use crate::sim::summary::RECOVERY_SEEN_IN;
 use crate::sim::weather::DRAWN_MAX;
 use seawall_core::policy::Policy;
+use std::fmt;
 use toml::de::DeTable;
 
 const TOKENS: &str = "tokens = { input = 1000, output = 150 } in [load]";
+
+/// Why a figure is that of no run of a simulation, and what to write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmeasured {
+    why: String,
+    right: String,
+}
+
+impl fmt::Display for Unmeasured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; expected {}", self.why, self.right)
+    }
+}
+
+impl std::error::Error for Unmeasured {}
+
+impl Simulation {
+    /// Whether its runs have this figure, so that one policy can be better in it than another.
+    ///
+    /// # Errors
+    /// A recovery where no given outage ends early enough, and money where nothing is paid for.
+    pub fn measures(&self, figure: Objective) -> Result<(), Unmeasured> {
+        match figure {
+            Objective::Recovery => recovery(&self.study),
+            Objective::Cost => cost(&self.study.model),
+            Objective::Success | Objective::Collapse | Objective::P99 | Objective::Amplification => Ok(()),
+        }
+    }
+}
 
 impl Asked {
     /// Tells what of a file would do nothing.
@@ -33,37 +64,17 @@ impl Asked {
         too_many_outages(reader, table, &study.model);
         self.silence(&study.model);
         for assert in asserts {
-            let refuse = |message: &str, right: &str| {
-                let error = reader.error(assert.at.span.clone(), message);
-                reader.fault::<()>(error.expecting(right));
-            };
-            if assert.value.is_about_cost()
-                && !study
-                    .model
-                    .servers
-                    .iter()
-                    .any(|server| bills(&study.model, server))
-            {
-                refuse(
-                    "nothing that a call does has a price here, so that this cost is always 0",
-                    &format!("price = {{ input = 0.42, output = 1.10 }} in [server], and {TOKENS}"),
-                );
-            }
-            if assert.value.is_about_recovery() && study.recovers_from().is_none() {
-                match study.outage_end() {
-                    None => refuse(
-                        "no given outage ends here: nothing recovers",
-                        "outages = [{ at = \"10s\", for = \"5s\", how = \"503\" }]",
-                    ),
-                    Some(end) => refuse(
-                        &format!(
-                            "the last outage ends at {end}, and a recovery is seen in {RECOVERY_SEEN_IN}, which are not left \
-                             before the horizon, {}",
-                            study.model.horizon
-                        ),
-                        "a later horizon, or an earlier outage",
-                    ),
+            let refuse = |measured: Result<(), Unmeasured>| {
+                if let Err(Unmeasured { why, right }) = measured {
+                    let error = reader.error(assert.at.span.clone(), why);
+                    reader.fault::<()>(error.expecting(right));
                 }
+            };
+            if assert.value.is_about_cost() {
+                refuse(cost(&study.model));
+            }
+            if assert.value.is_about_recovery() {
+                refuse(recovery(study));
             }
         }
     }
@@ -108,6 +119,38 @@ impl Asked {
             );
         }
     }
+}
+
+/// Whether anything is paid for.
+fn cost(model: &Model) -> Result<(), Unmeasured> {
+    match model.servers.iter().any(|server| bills(model, server)) {
+        true => Ok(()),
+        false => Err(Unmeasured {
+            why: "nothing that a call does has a price here, so that this cost is always 0".to_owned(),
+            right: format!("price = {{ input = 0.42, output = 1.10 }} in [server], and {TOKENS}"),
+        }),
+    }
+}
+
+/// Whether a given outage ends, and early enough.
+fn recovery(study: &Study) -> Result<(), Unmeasured> {
+    if study.recovers_from().is_some() {
+        return Ok(());
+    }
+    Err(match study.outage_end() {
+        None => Unmeasured {
+            why: "no given outage ends here: nothing recovers".to_owned(),
+            right: "outages = [{ at = \"10s\", for = \"5s\", how = \"503\" }]".to_owned(),
+        },
+        Some(end) => Unmeasured {
+            why: format!(
+                "the last outage ends at {end}, and a recovery is seen in {RECOVERY_SEEN_IN}, which are not left before \
+                 the horizon, {}",
+                study.model.horizon
+            ),
+            right: "a later horizon, or an earlier outage".to_owned(),
+        },
+    })
 }
 
 /// Whether any call has a token.

@@ -79,7 +79,7 @@ impl Asked {
         let text = |key| reader.string(key, reader.needed(table, key, value, RIGHT)?);
         let (path, service) = (text("events"), text("service"));
         let ((path, span), (service, service_span)) = (path?, service?);
-        let downs = match events::read(&self.path(path), service) {
+        let downs = match events::read(&self.named(path), service) {
             Ok(downs) => downs,
             Err(events::Failure::File(why)) => return reader.fault(reader.error(span, why)),
             Err(events::Failure::Service { known }) => {
@@ -97,7 +97,8 @@ impl Asked {
         let end = horizon?.min(to.minus(from));
         // Times are counted from the window's beginning, and what began before that began with it.
         let cut = downs.into_iter().filter_map(|(at, lasts)| {
-            let (starts, ends) = (at.max(from).minus(from), at.plus(lasts).minus(from).min(end));
+            let over = lasts.map_or(Duration::MAX, |lasts| at.plus(lasts));
+            let (starts, ends) = (at.max(from).minus(from), over.minus(from).min(end));
             (starts < ends).then(|| Outage {
                 at: Instant::START.after(starts),
                 lasts: ends.minus(starts),

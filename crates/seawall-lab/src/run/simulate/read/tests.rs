@@ -435,7 +435,8 @@ fn what_a_pasted_policy_and_a_stream_cannot_do_is_told() {
 
 #[test]
 fn ups_and_downs_that_were_recorded_are_outages() {
-    // Could break by a window that moves what is in it, or by an outage that outlives the horizon.
+    // Could break by a window that moves what is in it, by an outage that outlives the horizon, or by a service that is up
+    // again since its file ends.
     let path = std::env::temp_dir().join(format!("seawall-load-{}.csv", std::process::id()));
     let text = "ts,service,state\n2024-10-30T00:00:00Z,x,up\n2024-10-30T00:00:10Z,x,down\n2024-10-30T00:00:30Z,x,up\n\
                 2024-10-30T00:00:50Z,x,down\n2024-10-30T00:03:00Z,y,down\n";
@@ -455,6 +456,10 @@ fn ups_and_downs_that_were_recorded_are_outages() {
     };
     assert_eq!(outages(""), [(10, 20), (50, 10)]);
     assert_eq!(outages(", window = [\"20s\", \"60s\"]"), [(0, 10), (30, 10)]);
+    let ends_down = "ts,service,state\n2024-10-30T00:00:00Z,x,up\n2024-10-30T00:00:05Z,x,down\n";
+    std::fs::write(&path, ends_down).expect("a file");
+    assert_eq!(outages(""), [(5, 55)]);
+    assert_eq!(outages(", window = [\"20s\", \"30s\"]"), [(0, 10)]);
     std::fs::remove_file(path).expect("it is there");
 }
 
@@ -476,10 +481,12 @@ fn every_mistake_is_told_with_what_is_right() {
         with("horizon", "horizon = 60"),
         with("horizon", "horizon = \"0s\""),
         with("horizon", "horizon = \"99999999999999999999s\""),
+        with("horizon", "horizon = \"1441h\""),
         with("horizon", "horizon = \"1m\"\nhorizn = \"2m\""),
         with("horizon", "horizon = \"1m\"\nwarmup = \"1m\""),
         with("horizon", "horizon = \"1m\"\nseeds = 0"),
         with("horizon", "horizon = \"1m\"\nhop = 5"),
+        with("horizon", "horizon = \"1m\"\nhop = \"500000000000h\""),
         with("horizon", "horizon = \"1m\"\nspread = \"rout\""),
         with("load", ""),
         load("rat = 100"),

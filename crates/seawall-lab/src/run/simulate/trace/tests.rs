@@ -92,6 +92,16 @@ fn a_row_that_cannot_be_read_is_told_with_its_line_and_never_passed_over() {
         ),
         (Form::Azure, head.to_owned(), "no call is in this trace"),
         (
+            Form::Azure,
+            "TIMESTAMP,ContextTokens,GeneratedTokens,TIMESTAMP\n2023-11-16 18:15:46,1,1,2023-11-17 18:15:46\n".to_owned(),
+            ":1: the first line names the column `TIMESTAMP` twice; keep the one that is meant",
+        ),
+        (
+            Form::BurstGpt,
+            "Timestamp,Elapsed time,Elapsed time,Request tokens,Response tokens\n1,1,2,3,4\n".to_owned(),
+            ":1: the first line names the column `Elapsed time` twice",
+        ),
+        (
             Form::BurstGpt,
             head.to_owned(),
             ":1: the first line names no column `Timestamp`, so this is no burstgpt trace",
@@ -132,6 +142,21 @@ fn a_row_that_cannot_be_read_is_told_with_its_line_and_never_passed_over() {
     }
     let why = read(Path::new("/nowhere/at/all.csv"), Form::Azure).expect_err("no such file");
     assert!(why.starts_with("/nowhere/at/all.csv: "), "{why}");
+}
+
+#[test]
+fn a_trace_that_is_still_packed_says_how_to_unpack_it() {
+    // Could break by bytes that are called no text, which says nothing to who has just fetched them.
+    let path = std::env::temp_dir().join(format!("seawall-trace-{}-packed.csv.gz", std::process::id()));
+    std::fs::write(&path, [0x1f, 0x8b, 0x08, 0x00, 0xff, b'\n', 0xfe]).expect("a file");
+    let packed = Written(path);
+    for form in Form::ALL {
+        let why = packed.read(form).expect_err("no text");
+        assert!(
+            why.ends_with(": this is gzip, and no text yet; unpack it first, with gunzip"),
+            "{why}"
+        );
+    }
 }
 
 #[test]
