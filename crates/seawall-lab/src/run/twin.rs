@@ -367,9 +367,10 @@ impl fmt::Display for TwinError {
             Self::Mock(error) => error.fmt(f),
             Self::Upstream(error) => error.fmt(f),
             Self::Machine(error) => write!(f, "a runtime cannot be started: {error}"),
-            Self::OnItsWay => {
-                f.write_str("something was sent to the mock and did not arrive within a minute")
-            }
+            Self::OnItsWay => f.write_str(
+                "something was sent to the mock and did not arrive within a minute; a connection takes two open files, and \
+                 where a process may have few of them (`ulimit -n`) that limit is to be raised",
+            ),
             Self::Still => f.write_str("calls of the twin wait for something that never comes"),
         }
     }

@@ -5,7 +5,8 @@
 //! it is said whether the difference is one that the twin's clock could not have told apart.
 //!
 //! Both have the same seeds, and so most of the day's luck is in both: two that agree by their errors may still differ by
-//! something small in every run. So figures that are equal say so, and what separates the two is told run by run.
+//! something small in every run. So figures that are equal say so, and what separates the two is told run by run. Of one
+//! run nothing says how much is luck: it has no standard error, and what is not equal in it is neither near nor far.
 
 use super::stats::Moments;
 use super::study::Study;
@@ -82,8 +83,8 @@ impl Serialize for Speed {
 pub struct Figure {
     /// The mean.
     pub mean: f64,
-    /// Its standard error; 0 of one run.
-    pub error: f64,
+    /// Its standard error; `None` of one run, which tells nothing of its luck.
+    pub error: Option<f64>,
 }
 
 /// One figure of one policy, simulated and lived.
@@ -115,6 +116,8 @@ pub enum Accord {
     Agrees,
     /// Not so, but within what a clock at this speed cannot tell apart on a real machine.
     WithinTheClock,
+    /// They are not equal, and one run has no standard error to tell how far that is.
+    OneRun,
     /// They differ.
     Differs,
 }
@@ -126,6 +129,7 @@ impl Accord {
             Self::Equal => "equal",
             Self::Agrees => "agrees",
             Self::WithinTheClock => "within the clock",
+            Self::OneRun => "one run",
             Self::Differs => "differs",
         }
     }
@@ -167,6 +171,7 @@ pub fn sentence<'a>(agreement: impl Iterator<Item = &'a Agreement>) -> String {
     let all: Vec<&Agreement> = agreement.collect();
     let count = |accord| all.iter().filter(|one| one.accord == accord).count();
     let (equal, clock) = (count(Accord::Equal), count(Accord::WithinTheClock));
+    let one_run = count(Accord::OneRun);
     let agree = equal + count(Accord::Agrees);
     let mut text = format!(
         "{agree} of {} figures agree within two standard errors",
@@ -180,6 +185,9 @@ pub fn sentence<'a>(agreement: impl Iterator<Item = &'a Agreement>) -> String {
     if clock > 0 {
         text.push_str(&format!(", {clock} within what the clock can tell at this speed"));
     }
+    if one_run > 0 {
+        text.push_str(&format!(", {one_run} of one run, which has no standard error"));
+    }
     let differ = all.iter().filter(|one| one.accord == Accord::Differs);
     let differ: Vec<String> = differ
         .map(|one| format!("{} of {}", one.what, one.policy))
@@ -192,17 +200,18 @@ pub fn sentence<'a>(agreement: impl Iterator<Item = &'a Agreement>) -> String {
 
 fn accord(simulated: Figure, live: Figure, difference: Figure, grain: f64) -> Accord {
     let off = (simulated.mean - live.mean).abs();
-    let error = libm::hypot(simulated.error, live.error);
+    let errors = simulated.error.zip(live.error);
+    let near = errors.map(|(simulated, live)| ERRORS * libm::hypot(simulated, live));
     // What is equal but for the order of a sum is equal.
     let rounding = 1e-9 * simulated.mean.abs();
-    if difference.mean.abs() <= rounding && difference.error <= rounding {
-        Accord::Equal
-    } else if off <= ERRORS * error {
-        Accord::Agrees
-    } else if off <= ERRORS * error + grain {
-        Accord::WithinTheClock
-    } else {
-        Accord::Differs
+    if difference.mean.abs() <= rounding && difference.error.is_none_or(|error| error <= rounding) {
+        return Accord::Equal;
+    }
+    match near {
+        Some(near) if off <= near => Accord::Agrees,
+        near if off <= near.unwrap_or(0.0) + grain => Accord::WithinTheClock,
+        Some(_) => Accord::Differs,
+        None => Accord::OneRun,
     }
 }
 
@@ -215,7 +224,7 @@ impl Figure {
         let moments = Moments::of(values);
         Self {
             mean: moments.mean,
-            error: moments.error(),
+            error: (values.len() > 1).then(|| moments.error()),
         }
     }
 }

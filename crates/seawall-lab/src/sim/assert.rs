@@ -70,7 +70,7 @@ enum Bound {
 const METRICS: [Metric; 14] = [
     Metric::new("amplification", Unit::Plain, |of| of_calls(of, of.amplification)),
     Metric::new("success_rate", Unit::Share, |of| of_calls(of, of.success_rate)),
-    Metric::new("p_collapse", Unit::Share, |of| of_calls(of, of.p_collapse)),
+    Metric::new("p_collapse", Unit::Share, |of| of.p_collapse),
     Metric::new("mean", Unit::Time, |of| of.mean_ms),
     Metric::new("mean_retried", Unit::Time, |of| of.mean_retried_ms),
     Metric::new("p50", Unit::Time, |of| of.p50_ms),
@@ -166,6 +166,10 @@ impl Assert {
             let error = source.error(span, "this holds whatever happens, and so asserts nothing");
             return Err(error.expecting("a bound that a run may miss"));
         }
+        if bound.never_holds(metric.unit, read) {
+            let error = source.error(span, "this cannot hold, whatever happens");
+            return Err(error.expecting("a bound that a run may keep"));
+        }
         Ok(Self {
             text: text.trim().to_owned(),
             policy: None,
@@ -213,6 +217,17 @@ impl Bound {
             (Self::AtLeast, Unit::Time | Unit::LongTime)
             | (Self::AtMost, Unit::Plain | Unit::Time | Unit::LongTime)
             | (Self::Below | Self::Above, _) => false,
+        }
+    }
+
+    /// Whether no figure of this kind keeps it.
+    fn never_holds(self, unit: Unit, limit: f64) -> bool {
+        match (self, unit) {
+            (Self::Below, _) => limit <= 0.0,
+            (Self::Above, Unit::Share) => limit >= 1.0,
+            (Self::AtMost | Self::AtLeast, _) | (Self::Above, Unit::Plain | Unit::Time | Unit::LongTime) => {
+                false
+            }
         }
     }
 

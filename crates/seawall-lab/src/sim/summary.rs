@@ -18,7 +18,7 @@ const RECOVERY_BINS: usize = 50;
 /// Bins at the end of a run that tell whether it has collapsed: 20 s.
 const COLLAPSE_BINS: usize = 200;
 
-/// What the runs of one policy come to. Times that nothing was measured for are absent.
+/// What the runs of one policy come to. Figures that nothing was measured for are absent, but for shares of no calls.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
     /// The policy.
@@ -31,8 +31,9 @@ pub struct Summary {
     pub amplification: f64,
     /// Calls that were answered before their deadline, of all.
     pub success_rate: f64,
-    /// Seeds in which less than half of what was due in the last 20 s was answered, of all.
-    pub p_collapse: f64,
+    /// Seeds in which less than half of what was due in the last 20 s was answered, of those in which anything was due or
+    /// waited for then; `None`: in no seed.
+    pub p_collapse: Option<f64>,
     /// The mean latency of all calls, failed ones included, from when they were due.
     pub mean_ms: Option<f64>,
     /// The same of calls with more than one attempt.
@@ -79,10 +80,12 @@ impl Summary {
             *reasons.entry(*code).or_insert(0) += count;
         }
         let horizon = Instant::START.after(model.horizon);
-        let collapsed = tallies
-            .iter()
-            .filter(|tally| has_collapsed(tally, horizon))
-            .count() as u64;
+        let ends: Vec<End> = tallies.iter().map(|tally| end(tally, horizon)).collect();
+        let count = |of: End| ends.iter().filter(|end| **end == of).count() as u64;
+        let collapsed = Collapsed {
+            seeds: count(End::Collapsed),
+            of: count(End::Collapsed) + count(End::Answered),
+        };
         let recoveries = outage_end.map_or_else(Vec::new, |end| recoveries(tallies, end, horizon));
         let ci = trust::intervals(tallies, model.warmup, collapsed, &recoveries);
         Self {
@@ -91,7 +94,7 @@ impl Summary {
             attempts,
             amplification: share(attempts, calls),
             success_rate: share(sum(|tally| tally.succeeded), calls),
-            p_collapse: share(collapsed, tallies.len() as u64),
+            p_collapse: (collapsed.of > 0).then(|| share(collapsed.seeds, collapsed.of)),
             mean_ms: latency.mean().map(millis),
             mean_retried_ms: merged(|tally| &tally.latency_retried).mean().map(millis),
             p50_ms: latency.percentile(500).map(millis),
@@ -109,20 +112,46 @@ impl Summary {
     }
 }
 
+/// In how many seeds a policy has collapsed, of those whose end tells.
+#[derive(Clone, Copy, Debug)]
+struct Collapsed {
+    seeds: u64,
+    of: u64,
+}
+
+/// What the last 20 s before the horizon tell of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// Less than half of what was due was answered; or nothing was due since all who call wait, and nobody was answered.
+    Collapsed,
+    /// It was not so.
+    Answered,
+    /// Nothing was due, and nobody waited.
+    Silent,
+}
+
 /// Whether less than half of what was due in the last 20 s before the horizon was answered in that time; where nothing was
-/// due, since those who call wait for answers, whether none came.
+/// due, since those who call wait for answers, whether none came. Where nobody waited either, nothing has collapsed.
 pub fn has_collapsed(tally: &Tally, horizon: Instant) -> bool {
+    end(tally, horizon) == End::Collapsed
+}
+
+/// What the last 20 s before the horizon tell.
+fn end(tally: &Tally, horizon: Instant) -> End {
     let end = bin_of(horizon);
     // Bins end with the last thing that happened: what is not there is nothing, and no part of an earlier time.
     let there = |bin: usize| bin.min(tally.bins.len());
     let last = &tally.bins[there(end.saturating_sub(COLLAPSE_BINS))..there(end)];
     let due: u64 = last.iter().map(|bin| u64::from(bin.due)).sum();
     let answered: u64 = last.iter().map(|bin| u64::from(bin.answered)).sum();
-    if due > 0 {
-        return 2 * answered < due;
-    }
     let waiting = |bin: &Bin| i64::from(bin.due) - i64::from(bin.answered) - i64::from(bin.failed);
-    answered == 0 && tally.bins[..there(end)].iter().map(waiting).sum::<i64>() > 0
+    let waits = || tally.bins[..there(end)].iter().map(waiting).sum::<i64>() > 0;
+    match (due, answered) {
+        (0, 0) if waits() => End::Collapsed,
+        (0, 0) => End::Silent,
+        (due, answered) if 2 * answered < due => End::Collapsed,
+        (_, _) => End::Answered,
+    }
 }
 
 /// Seconds from the end of an outage to the first 5 s of which 97 % of what was due was answered; `None`: not before

@@ -46,6 +46,16 @@ fn exponential() -> Policy {
     bare.build().expect("a right policy")
 }
 
+#[test]
+fn what_never_arrives_names_the_limit_that_is_mostly_why() {
+    // Could break by an error that names only what happened: who has too few open files waits a minute and learns nothing.
+    let told = TwinError::from(Stuck::OnItsWay).to_string();
+    assert!(
+        told.contains("within a minute") && told.contains("`ulimit -n`"),
+        "{told}"
+    );
+}
+
 /// Simulates and lives through a study, and holds the two to each other.
 fn same(study: &Study) -> Vec<Tally> {
     let simulated: Vec<Tally> = study.jobs().map(|job| study.run(job)).collect();

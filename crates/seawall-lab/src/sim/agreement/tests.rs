@@ -1,7 +1,15 @@
 use super::*;
 
 fn figure(mean: f64, error: f64) -> Figure {
-    Figure { mean, error }
+    Figure {
+        mean,
+        error: Some(error),
+    }
+}
+
+/// Of one run.
+fn alone(mean: f64) -> Figure {
+    Figure { mean, error: None }
 }
 
 #[test]
@@ -25,6 +33,29 @@ fn a_figure_agrees_by_its_errors_and_a_difference_of_the_clock_is_told_apart() {
         let found = accord(simulated, live, figure(each, 0.0), grain);
         assert_eq!(found, expected, "{simulated:?} {live:?}");
     }
+}
+
+#[test]
+fn one_run_has_no_standard_error_and_so_neither_agrees_nor_differs() {
+    // Could break by an error of nothing: whatever is not equal to the last bit would differ, for who looks at one seed.
+    assert_eq!(Figure::over(&[3.0]), alone(3.0));
+    assert_eq!(Figure::over(&[3.0, 3.0]), figure(3.0, 0.0));
+    for (simulated, live, grain, expected) in [
+        (1.0, 1.0, 0.0, Accord::Equal),
+        (0.3, 0.1 + 0.2, 0.0, Accord::Equal),
+        (1.0, 1.001, 0.0, Accord::OneRun),
+        (142.0, 143.0, 1.1, Accord::WithinTheClock),
+        (142.0, 144.0, 1.1, Accord::OneRun),
+    ] {
+        let found = accord(alone(simulated), alone(live), alone(live - simulated), grain);
+        assert_eq!(found, expected, "{simulated} {live}");
+    }
+    let json = serde_json::to_value(alone(3.0)).expect("JSON");
+    assert_eq!(json["error"], serde_json::Value::Null);
+    assert_eq!(
+        serde_json::to_value(Accord::OneRun).expect("JSON"),
+        serde_json::json!("one-run")
+    );
 }
 
 #[test]
@@ -61,6 +92,11 @@ fn every_figure_that_differs_is_named_and_the_others_are_counted() {
     assert_eq!(
         sentence(all[..1].iter()),
         "1 of 1 figures agree within two standard errors"
+    );
+    let alone = [one("mean_ms", Accord::OneRun), one("success_rate", Accord::Equal)];
+    assert_eq!(
+        sentence(alone.iter()),
+        "1 of 2 figures agree within two standard errors, all of them equal, 1 of one run, which has no standard error"
     );
     let equal = [one("mean_ms", Accord::Equal), one("success_rate", Accord::Equal)];
     assert_eq!(

@@ -9,6 +9,7 @@ fn summary() -> Summary {
         name: "default".to_owned(),
         amplification: 1.2,
         success_rate: 0.995,
+        p_collapse: Some(0.0),
         p99_ms: Some(250.0),
         recovery_s: Some(3.0),
         calls: 1_000,
@@ -52,6 +53,14 @@ fn what_was_not_measured_holds_nothing() {
         let judged = read(text).expect(text).judge(std::slice::from_ref(&never));
         assert!(!judged[0].holds && judged[0].measured.is_none(), "{text}");
     }
+    let silent = Summary {
+        p_collapse: None,
+        ..summary()
+    };
+    for text in ["p_collapse <= 0", "p_collapse > 0"] {
+        let judged = read(text).expect(text).judge(std::slice::from_ref(&silent));
+        assert!(!judged[0].holds && judged[0].measured.is_none(), "{text}");
+    }
     let nobody = Summary::default();
     for text in [
         "peak_per_s < 9",
@@ -84,6 +93,35 @@ fn what_cannot_be_missed_is_no_assert() {
         "recovery >= 0s",
         "mean_retried >= 0s",
         "amplification <= 1",
+    ] {
+        assert!(read(text).is_ok(), "{text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_kept_is_no_assert() {
+    // Could break by a bound beyond what a figure may be: the file is a test that fails whatever happens, or by one that a
+    // figure can still reach.
+    for text in [
+        "success_rate > 1",
+        "success_rate > 100%",
+        "p_collapse < 0",
+        "p_collapse < 0%",
+        "amplification < 0",
+        "calls < 0",
+        "p99 < 0s",
+        "recovery < 0s",
+    ] {
+        let why = read(text).expect_err(text);
+        assert!(why.contains("this cannot hold"), "{why}");
+    }
+    for text in [
+        "success_rate >= 100%",
+        "p_collapse <= 0",
+        "p_collapse >= 1",
+        "amplification > 1",
+        "calls <= 0",
+        "p99 <= 0s",
     ] {
         assert!(read(text).is_ok(), "{text}");
     }

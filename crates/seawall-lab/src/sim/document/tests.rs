@@ -174,3 +174,16 @@ fn what_is_almost_all_does_not_read_as_all() {
     assert!(shown(0.000_001).contains("< 0.01 %"));
     assert!(shown(1.0).contains("100 %"));
 }
+
+#[test]
+fn a_collapse_that_nothing_tells_of_is_no_share() {
+    // Could break by a zero: calls that all came long before the end would read as none that collapsed.
+    let mut document = document();
+    document.policies[0].summary.p_collapse = None;
+    let text = document.text(Wants::Figures, Colour::Plain);
+    let row = text.lines().find(|line| line.starts_with("  off "));
+    assert!(row.is_some_and(|row| row.ends_with("  –")), "{text}");
+    let json: Value = serde_json::from_str(&document.json()).expect("JSON");
+    assert_eq!(json["policies"][0]["p_collapse"], Value::Null);
+    assert_eq!(json["policies"][1]["p_collapse"], json!(0.0));
+}

@@ -280,7 +280,7 @@ fn row(of: &Figures, costs: bool) -> Vec<String> {
         millis(sum.p99_ms),
         digits(sum.peak_per_s, 4),
         recovery,
-        of_calls(percent(sum.p_collapse)),
+        sum.p_collapse.map_or_else(|| "–".to_owned(), percent),
     ];
     if costs {
         // A cent is much for a run of a few calls; and lines of a terminal are searched with plain spaces.

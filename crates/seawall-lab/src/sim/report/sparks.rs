@@ -1,7 +1,7 @@
 //! Load and answers over time in a terminal: a line a policy.
 
 use super::course::{self, Course, Steps};
-use super::figures::{percent, rate, shortened, times};
+use super::figures::{NONE, percent, rate, shortened, times};
 use super::{Part, Seeds};
 use crate::sim::model::Outage;
 
@@ -99,11 +99,15 @@ pub(super) fn write(part: &Part<'_>, glyphs: Glyphs, columns: usize) -> String {
     }
     for (policy, [load, answers]) in courses.iter().enumerate() {
         let summary = &part.summaries[policy];
-        let figures = format!(
-            "{}  {}",
-            times(summary.amplification),
-            percent(summary.success_rate)
-        );
+        // Where nobody called there is no share of calls.
+        let figures = match summary.calls {
+            0 => format!("{NONE}  {NONE}"),
+            _ => format!(
+                "{}  {}",
+                times(summary.amplification),
+                percent(summary.success_rate)
+            ),
+        };
         lines.push(line(
             name,
             width,

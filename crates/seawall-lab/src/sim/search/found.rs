@@ -112,7 +112,7 @@ pub struct Figures {
     /// See [`Summary`](crate::sim::summary::Summary).
     pub success_rate: f64,
     /// See there.
-    pub p_collapse: f64,
+    pub p_collapse: Option<f64>,
     /// See there.
     pub p99_ms: Option<f64>,
     /// Within which 99 of 100 calls were answered; `None`: fewer were.

@@ -58,7 +58,8 @@ impl Objective {
     fn of(self, summary: &Summary, answered: Answered) -> f64 {
         match self {
             Self::Success => 1.0 - summary.success_rate,
-            Self::Collapse => summary.p_collapse,
+            // Where nothing was due at the end there is nothing to hold against it.
+            Self::Collapse => summary.p_collapse.unwrap_or(0.0),
             Self::P99 => answered.at_worst_ms,
             // Who sends fewer attempts than there are calls has refused some, which is no merit of its own.
             Self::Amplification => summary.amplification.max(1.0),

@@ -130,7 +130,7 @@ impl Found {
             figures.answered_99_ms.map_or_else(|| "never".to_owned(), time),
             figures.p99_ms.map_or_else(String::new, time),
             format!("{:.3}", figures.amplification),
-            share(figures.p_collapse),
+            figures.p_collapse.map_or_else(|| "–".to_owned(), share),
         ];
         if self.tells.recovery {
             let recovery = figures.recovery_s.map(|recovery| format!("{recovery:.1} s"));

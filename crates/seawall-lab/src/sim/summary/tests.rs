@@ -1,4 +1,6 @@
 use super::*;
+use crate::sim::kit;
+use crate::sim::model::{Gaps, Load, Server};
 
 /// A run with so many calls due, answered and arrivals in each tenth of a second.
 fn run(bins: impl IntoIterator<Item = (u32, u32, u32)>) -> Tally {
@@ -80,6 +82,37 @@ fn where_everybody_waits_and_nobody_is_answered_it_has_collapsed() {
     stuck.bins[590].answered = 0;
     stuck.bins[300].failed = 300;
     assert!(!has_collapsed(&stuck, at(60)), "nobody waits");
+}
+
+#[test]
+fn of_a_run_that_nobody_called_at_its_end_nothing_tells_whether_it_collapsed() {
+    // Could break by none of nothing: calls that were all lost long before the end would keep the promise that no run
+    // collapses. Such a run is no seed of the share either.
+    let mut lost = run((0..30).map(|bin| (u32::from(bin < 3), 0, 1)));
+    lost.bins[..3].iter_mut().for_each(|bin| bin.failed = 1);
+    let all_lost = run((0..600).map(|_| (2, 0, 2)));
+    let answered = run((0..600).map(|_| (2, 2, 2)));
+    assert_eq!(end(&lost, at(60)), End::Silent);
+    assert_eq!(end(&run([]), at(60)), End::Silent);
+    assert_eq!(end(&all_lost, at(60)), End::Collapsed);
+    assert_eq!(end(&answered, at(60)), End::Answered);
+    // What was due before, and is answered at the end.
+    let late = run((0..600).map(|bin| (u32::from(bin == 0), u32::from(bin == 590), 1)));
+    assert_eq!(end(&late, at(60)), End::Answered);
+    let load = Load::Open {
+        clients: 1,
+        per_second: 1.0,
+        gaps: Gaps::Constant,
+        bursts: Vec::new(),
+    };
+    let model = kit::plain(load, Server::default(), kit::secs(60));
+    let of = |tallies: &[Tally]| Summary::of("a", &model, None, tallies);
+    assert_eq!(of(std::slice::from_ref(&lost)).p_collapse, None);
+    assert!(!of(std::slice::from_ref(&lost)).ci.contains_key("p_collapse"));
+    let share = of(&[lost, all_lost, answered])
+        .p_collapse
+        .expect("two of them tell");
+    assert!((share - 0.5).abs() < 1e-9, "{share}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! How far each figure of a summary can be trusted: which interval belongs to which.
 
-use super::{float, peak};
+use super::{Collapsed, float, peak};
 use crate::sim::luck::nanos;
 use crate::sim::stats::{self, Interval, Part};
 use crate::sim::tally::{Histogram, Tally};
@@ -31,11 +31,11 @@ pub struct Difference {
     pub ci: Interval,
 }
 
-/// The intervals of a policy's figures. `collapsed` of the seeds have, and `recoveries` are what each took, in seconds.
+/// The intervals of a policy's figures. `recoveries` are what each seed took, in seconds.
 pub(super) fn intervals(
     tallies: &[Tally],
     warmup: Duration,
-    collapsed: u64,
+    collapsed: Collapsed,
     recoveries: &[Option<f64>],
 ) -> Intervals {
     let parts = |part: fn(&Tally) -> Part| tallies.iter().map(part).collect::<Vec<_>>();
@@ -43,6 +43,7 @@ pub(super) fn intervals(
     let latencies: Vec<&Histogram> = tallies.iter().map(|tally| &tally.latency).collect();
     let percentiles = stats::percentiles(&latencies, [500, 950, 990]);
     let seeds = float(tallies.len() as u64);
+    let (fell, tell) = (float(collapsed.seeds), float(collapsed.of));
     let never = recoveries
         .iter()
         .map(|seconds| seconds.unwrap_or(f64::INFINITY))
@@ -53,7 +54,7 @@ pub(super) fn intervals(
             "amplification",
             stats::quotient(&parts(load)).map(Interval::above_zero),
         ),
-        ("p_collapse", stats::wilson(float(collapsed), seeds)),
+        ("p_collapse", stats::wilson(fell, tell)),
         (
             "mean_ms",
             stats::quotient(&parts(|tally| mean_of(&tally.latency))).map(Interval::above_zero),

@@ -60,14 +60,45 @@ fn heading(what: &'static str) -> &'static str {
     }
 }
 
-/// A figure and its standard error, in its unit.
+/// A figure and its standard error, in its unit; one run has no error.
 fn written(what: &str, figure: Figure) -> (String, String) {
     let Figure { mean, error } = figure;
-    match what {
-        "success_rate" => (percent(mean), percent(error)),
-        "mean_ms" => (length(mean), length(error)),
-        _ => (digits(mean, 4), digits(error, 2)),
+    // What is left of a sum whose order differs is no error.
+    let error = error.map(|error| if error <= 1e-9 * mean.abs() { 0.0 } else { error });
+    let (mean, write): (String, fn(f64) -> String) = match what {
+        "success_rate" => (percent(mean), |error| format!("{} %", two_digits(100.0 * error))),
+        "mean_ms" => (length(mean), short_length),
+        _ => (digits(mean, 4), two_digits),
+    };
+    (mean, error.map_or_else(|| "–".to_owned(), write))
+}
+
+/// Two digits that count, wherever they begin: an error that rounds to nothing would say that there is none.
+fn two_digits(value: f64) -> String {
+    // Nothing that a table shows begins later.
+    const PLACES_MAX: usize = 20;
+    if value == 0.0 || !value.is_finite() || value >= 10.0 {
+        return digits(value, 2);
     }
+    let (mut places, mut bound) = (1, 1.0);
+    while value < bound && places < PLACES_MAX {
+        bound /= 10.0;
+        places += 1;
+    }
+    let text = format!("{value:.places$}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A length in milliseconds that may be far below one.
+fn short_length(millis: f64) -> String {
+    let (value, unit) = match millis {
+        none if none <= 0.0 => (0.0, "s"),
+        millis if millis < 0.001 => (millis * 1e6, "ns"),
+        millis if millis < 1.0 => (millis * 1e3, "us"),
+        millis if millis < 1e3 => (millis, "ms"),
+        millis => (millis / 1e3, "s"),
+    };
+    format!("{}{unit}", two_digits(value))
 }
 
 /// What became of this claim live.
@@ -101,3 +132,6 @@ fn unless_it_holds(holds: bool, colour: Colour) -> String {
         false => format!(" {}", mark(false, colour)),
     }
 }
+
+#[cfg(test)]
+mod tests;

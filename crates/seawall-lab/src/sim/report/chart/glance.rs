@@ -29,8 +29,8 @@ enum Cell {
     Value(f64, String, Option<Interval>),
     /// It never came to pass.
     Never,
-    /// There was nothing to measure.
-    Nothing,
+    /// There was nothing to measure, and why.
+    Nothing(&'static str),
 }
 
 /// Draws it.
@@ -98,9 +98,12 @@ fn columns(scene: &Scene<'_>, summaries: &[Summary]) -> Vec<Column> {
     let load = |s: &Summary| value(s, s.amplification, times(s.amplification), "amplification");
     let p99 = |s: &Summary| match s.p99_ms {
         Some(p99) => value(s, p99, length(p99), "p99_ms"),
-        None => Cell::Nothing,
+        None => Cell::Nothing("no calls"),
     };
-    let collapse = |s: &Summary| value(s, s.p_collapse, percent(s.p_collapse), "p_collapse");
+    let collapse = |s: &Summary| match s.p_collapse {
+        Some(share) => value(s, share, percent(share), "p_collapse"),
+        None => Cell::Nothing("no calls at the end"),
+    };
     let back = |s: &Summary| match s.recovery_s {
         Some(seconds) => value(s, seconds, recovery(seconds), "recovery_s"),
         None => Cell::Never,
@@ -129,7 +132,7 @@ fn column(heading: &'static str, axis: Option<Axis>, cells: Vec<Cell>) -> Column
                 *value
             }
         }
-        Cell::Never | Cell::Nothing => 0.0,
+        Cell::Never | Cell::Nothing(_) => 0.0,
     });
     let most = most.fold(0.0, f64::max);
     Column {
@@ -155,7 +158,7 @@ fn draw(drawing: &mut Drawing, column: &Column, cell: &Cell, frame: &Frame) {
         );
     };
     match cell {
-        Cell::Nothing => say(drawing, "no calls"),
+        Cell::Nothing(why) => say(drawing, why),
         Cell::Never => {
             say(drawing, "never");
             drawing.patterned(&bar, &Pattern::Never);

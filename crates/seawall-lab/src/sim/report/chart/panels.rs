@@ -128,10 +128,10 @@ fn gist(part: &Part<'_>, policy: usize) -> String {
         Some(seconds) => format!("back in {}", recovery(seconds)),
         None => "never back".to_owned(),
     });
-    match summary.p_collapse {
-        none if none <= 0.0 => parts.extend(back),
-        all if all >= 1.0 => parts.push("collapses".to_owned()),
-        some => parts.push(format!("collapses in {}", percent(some))),
+    match summary.p_collapse.filter(|share| *share > 0.0) {
+        None => parts.extend(back),
+        Some(all) if all >= 1.0 => parts.push("collapses".to_owned()),
+        Some(some) => parts.push(format!("collapses in {}", percent(some))),
     }
     parts.join(" · ")
 }

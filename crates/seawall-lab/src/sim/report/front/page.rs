@@ -147,7 +147,7 @@ const COLUMNS: [Column; 7] = [
     Column {
         heading: "collapse",
         name: "p_collapse",
-        of: |figures| Some(figures.p_collapse),
+        of: |figures| figures.p_collapse,
         write: percent,
         none: NONE,
     },

@@ -176,11 +176,13 @@ fn panels(found: &Found, marked: &[Marked<'_>]) -> Vec<Panel> {
             some_never: held(marked, back).any(f64::is_infinite),
         });
     }
-    if held(marked, |figures| figures.p_collapse).any(|share| share > 0.0) {
+    // One whose end tells nothing has no place there.
+    let collapse = |figures: &Figures| figures.p_collapse.unwrap_or(f64::NAN);
+    if held(marked, collapse).any(|share| share > 0.0) {
         panels.push(Panel {
             heading: "seeds that collapse",
             axis: Axis::holding(1.0),
-            of: |figures| figures.p_collapse,
+            of: collapse,
             words: share,
             some_never: false,
         });

@@ -9,7 +9,7 @@ fn figures(success_rate: f64, within: Option<f64>, amplification: f64, recovery_
     Figures {
         seeds: 4,
         success_rate,
-        p_collapse: 0.0,
+        p_collapse: Some(0.0),
         p99_ms: within,
         answered_99_ms: within,
         amplification,

@@ -61,9 +61,18 @@ pub(super) fn live(live: &Live) -> String {
         let write = FIGURES.iter().find(|figure| figure.name == agreement.what);
         let write = write.map_or(significant as fn(f64) -> String, |figure| figure.write);
         let cell = |figure: agreement::Figure| {
-            let error = escaped(&format!("± {}", write(figure.error)));
             let mean = escaped(&write(figure.mean));
-            format!("<td class=\"n\">{mean}<span class=\"ci\">{error}</span></td>")
+            // Attempts a call are written to a hundredth, where an error of a two-hundredth would read as none.
+            let write_error = match agreement.what {
+                "amplification" => significant,
+                _ => write,
+            };
+            // One run has none.
+            let error = figure.error.map(|error| {
+                let error = escaped(&format!("± {}", write_error(error)));
+                format!("<span class=\"ci\">{error}</span>")
+            });
+            format!("<td class=\"n\">{mean}{}</td>", error.unwrap_or_default())
         };
         let part = agreed
             .part
@@ -106,6 +115,7 @@ fn accord(accord: Accord) -> &'static str {
         Accord::Equal => "<span class=\"yes\">✓ equal</span>",
         Accord::Agrees => "<span class=\"yes\">✓ agrees</span>",
         Accord::WithinTheClock => "<span class=\"muted\">≈ within the clock</span>",
+        Accord::OneRun => "<span class=\"muted\">one run</span>",
         Accord::Differs => "<span class=\"no\">✗ differs</span>",
     }
 }
@@ -149,7 +159,7 @@ const FIGURES: [Figure; 10] = [
     Figure {
         heading: "collapse",
         name: "p_collapse",
-        of: |summary| Some(summary.p_collapse),
+        of: |summary| summary.p_collapse,
         write: percent,
         none: NONE,
     },

@@ -163,7 +163,7 @@ fn a_figure_that_is_none_is_never_drawn() {
     let mut ran = Ran::of(tiny());
     for (nth, bad) in [f64::NAN, f64::INFINITY].into_iter().enumerate() {
         let summary = &mut ran.summaries[nth];
-        (summary.amplification, summary.success_rate, summary.p_collapse) = (bad, bad, bad);
+        (summary.amplification, summary.success_rate, summary.p_collapse) = (bad, bad, Some(bad));
         (summary.mean_ms, summary.p99_ms, summary.recovery_s) = (Some(bad), Some(bad), Some(bad));
         (summary.peak_per_s, summary.cost_usd) = (bad, bad);
         for interval in summary.ci.values_mut() {
@@ -217,7 +217,7 @@ fn a_name_that_means_harm_is_only_a_name() {
         {evil.clone(): 1, "how": "b", "v": 4.0}, {evil.clone(): 2, "how": "b", "v": 6.0}]);
     let figure = Figure {
         mean: f64::NAN,
-        error: f64::INFINITY,
+        error: Some(f64::INFINITY),
     };
     let live = Live {
         speed: Speed::Turned,

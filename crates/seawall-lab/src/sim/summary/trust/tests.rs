@@ -80,7 +80,7 @@ fn every_figure_has_an_interval_around_itself() {
         let figures = [
             ("success_rate", Some(summary.success_rate)),
             ("amplification", Some(summary.amplification)),
-            ("p_collapse", Some(summary.p_collapse)),
+            ("p_collapse", summary.p_collapse),
             ("mean_ms", summary.mean_ms),
             ("mean_retried_ms", summary.mean_retried_ms),
             ("p50_ms", summary.p50_ms),
