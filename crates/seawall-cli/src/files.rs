@@ -3,7 +3,7 @@ use seawall::config::{Config, Credential, FILE_BYTES_MAX};
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The longest file with a key: what is longer is another file.
 const KEY_BYTES_MAX: u64 = 64 * 1024;
@@ -21,21 +21,82 @@ pub(crate) fn read_at_most(path: &Path, shown: &str, bytes_max: u64) -> Result<V
     Ok(bytes)
 }
 
-/// Refuses what could not be written in the end, or would be written over what was read, before minutes are spent on it.
-/// What only shows when it is written (a full disk, a folder of somebody else's) it lets pass.
-pub(crate) fn may_write(option: &str, path: &Path, reads: Option<&Path>) -> Result<(), Failure> {
-    let is_same = |read: &Path| match (path.canonicalize(), read.canonicalize()) {
-        (Ok(path), Ok(read)) => path == read,
-        _ => false,
-    };
-    if reads.is_some_and(is_same) {
-        let path = path.display();
-        return Err(Failure::usage(format!(
-            "{option} {path}: this is the file that is read; name another one"
-        )));
+/// Where a command is to write.
+pub(crate) struct Places<'p> {
+    /// Files, each with its option.
+    pub(crate) files: Vec<(&'static str, &'p Path)>,
+    /// The folder of `--svg`.
+    pub(crate) pictures: Option<&'p Path>,
+}
+
+impl Places<'_> {
+    /// Refuses what could not be written in the end, or would be written over what was read or written before, before minutes
+    /// are spent on it. What only shows when it is written (a full disk, a folder of somebody else's) it lets pass.
+    pub(crate) fn may_be_written(&self, reads: &[&Path]) -> Result<(), Failure> {
+        self.are_of_nobody_else(reads)?;
+        for (option, path) in &self.files {
+            may_write(option, path)?;
+        }
+        match self.pictures {
+            Some(folder) => self.may_draw(folder, reads),
+            None => Ok(()),
+        }
     }
+
+    /// Refuses a file that would be written over what was read, or over another one of these.
+    pub(crate) fn are_of_nobody_else(&self, reads: &[&Path]) -> Result<(), Failure> {
+        for (nth, (option, path)) in self.files.iter().enumerate() {
+            let taken = |whose: &str| {
+                let path = path.display();
+                Err(Failure::usage(format!(
+                    "{option} {path}: this is the file {whose}; name another one"
+                )))
+            };
+            if reads.iter().any(|read| is_one_file(path, read)) {
+                return taken("that is read");
+            }
+            let mut before = self.files[..nth].iter();
+            if let Some((other, _)) = before.find(|(_, before)| is_one_file(path, before)) {
+                return taken(&format!("of {other}, too"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What pictures there are is known when they are drawn: any file of that kind in their folder may be one of them.
+    fn may_draw(&self, folder: &Path, reads: &[&Path]) -> Result<(), Failure> {
+        let taken = |file: &Path, whose: &str| {
+            let (folder, file) = (folder.display(), file.display());
+            Err(Failure::usage(format!(
+                "--svg {folder}: a picture there may be {file}, the file {whose}; name another folder"
+            )))
+        };
+        if let Some(read) = reads.iter().find(|read| may_hold(folder, read)) {
+            return taken(read, "that is read");
+        }
+        for (option, file) in &self.files {
+            if is_one_file(folder, file) {
+                let folder = folder.display();
+                return Err(Failure::usage(format!(
+                    "--svg {folder}: this is the file of {option}, too; name another folder"
+                )));
+            }
+            if may_hold(folder, file) {
+                return taken(file, &format!("of {option}"));
+            }
+        }
+        may_make("--svg", folder)
+    }
+}
+
+/// Whether a file can be written there; what is there already is written over.
+fn may_write(option: &str, path: &Path) -> Result<(), Failure> {
     if path.is_dir() {
         return Err(unwritten(option, path, &ErrorKind::IsADirectory.into()));
+    }
+    // A path leaves out the sign at its end when it is asked for its name.
+    if path.to_string_lossy().ends_with(std::path::is_separator) {
+        return Err(unwritten(option, path, &ErrorKind::NotADirectory.into()));
     }
     match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         Some(folder) => may_fill(option, path, folder.metadata()),
@@ -44,12 +105,45 @@ pub(crate) fn may_write(option: &str, path: &Path, reads: Option<&Path>) -> Resu
 }
 
 /// The same of a folder that is made where it is missing.
-pub(crate) fn may_make(option: &str, folder: &Path) -> Result<(), Failure> {
+fn may_make(option: &str, folder: &Path) -> Result<(), Failure> {
     let there = folder.ancestors().find(|folder| folder.exists());
     match there {
         Some(there) => may_fill(option, folder, there.metadata()),
         None => Ok(()),
     }
+}
+
+/// Whether both lead to one file, which need not be there yet. A pipe or a device takes what comes from any number.
+fn is_one_file(one: &Path, other: &Path) -> bool {
+    let is_stream = one
+        .metadata()
+        .is_ok_and(|there| !there.is_file() && !there.is_dir());
+    !is_stream && place(one).is_some_and(|one| place(other) == Some(one))
+}
+
+/// Where a file is or would be, by whatever name it goes.
+fn place(path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok().or_else(|| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
+        Some(folder.join(path.file_name()?))
+    })
+}
+
+/// Whether a picture of this folder may be this file, by itself or by a link.
+fn may_hold(folder: &Path, file: &Path) -> bool {
+    let is_picture = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "svg");
+    let stands_there = || {
+        let place = place(file).filter(is_picture);
+        let folder = folder.canonicalize().ok();
+        place.is_some_and(|place| place.parent() == folder.as_deref())
+    };
+    let is_linked = || {
+        let listed = fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut pictures = listed.map(|entry| entry.path()).filter(is_picture);
+        pictures.any(|picture| is_one_file(&picture, file))
+    };
+    stands_there() || is_linked()
 }
 
 fn may_fill(option: &str, path: &Path, folder: io::Result<Metadata>) -> Result<(), Failure> {
@@ -85,15 +179,22 @@ fn written(path: &Path, text: &str) -> io::Result<()> {
     beside.push(name);
     beside.push(".part");
     let part = path.with_file_name(beside);
-    if fs::write(&part, text).is_err() {
-        // A folder that takes no new file may still hold this one. What is wrong with it is told better by itself.
+    if let Err(error) = fs::write(&part, text) {
         let _ = fs::remove_file(&part);
-        return fs::write(path, text);
+        return match error.kind() {
+            // A folder that takes no new file may still hold this one.
+            ErrorKind::PermissionDenied => fs::write(path, text),
+            // What has no room beside the one that was there has none in its place.
+            _ => Err(error),
+        };
     }
-    if let Ok(there) = there {
-        fs::set_permissions(&part, there.permissions())?;
+    let as_before = there.map_or(Ok(()), |there| fs::set_permissions(&part, there.permissions()));
+    let placed = as_before.and_then(|()| fs::rename(&part, path));
+    if placed.is_err() {
+        // Of two errors the first is the one to be told.
+        let _ = fs::remove_file(&part);
     }
-    fs::rename(&part, path)
+    placed
 }
 
 /// A place that cannot be written to.
@@ -140,3 +241,6 @@ pub(crate) fn read_key(credential: &Credential, file: &str) -> Result<(String, S
         key => Ok((key.to_owned(), from)),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,6 +7,7 @@ mod batch;
 mod check;
 mod common;
 mod completions;
+mod count;
 mod demo;
 mod explain;
 mod failure;

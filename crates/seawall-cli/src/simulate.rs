@@ -11,11 +11,12 @@ mod spent;
 pub(crate) use pictures::glyphs;
 
 use crate::common::Common;
+use crate::count;
 use crate::failure::{Failure, INTERRUPTED};
 use crate::files;
 use crate::watch::{Ended, Watch, threads};
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use seawall_lab::run::simulate::{SCENARIO_BYTES_MAX, Simulation, Stopped, run_studies};
+use seawall_lab::run::simulate::{RUNS_MAX, SCENARIO_BYTES_MAX, Simulation, Stopped, run_studies};
 use seawall_lab::run::twin::Speed;
 use seawall_lab::sim::document::{Document, Lived, Wants};
 use seawall_lab::sim::preset::{self, Preset, Scale};
@@ -71,10 +72,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
     /// How many seeds each policy runs with [default: the file's, or as many as the experiment needs].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::up_to::<NonZeroU32>(RUNS_MAX))]
     seeds: Option<NonZeroU32>,
     /// How many runs side by side [default: one for each core].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::up_to::<NonZeroUsize>(RUNS_MAX))]
     threads: Option<NonZeroUsize>,
 }
 
@@ -156,7 +157,7 @@ fn only(tallies: &[Vec<Tally>]) -> &[Tally] {
 pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
     // Before anybody listens to signals: a pipe may keep us waiting, and Ctrl-C must end that, too.
     let wanted = Arc::new(Wanted::of(args, common)?);
-    pictures::may_draw(args)?;
+    pictures::may_draw(args, &wanted)?;
     if args.live {
         live::refuse(&wanted)?;
     }

@@ -9,7 +9,9 @@ mod files;
 mod play;
 
 use crate::common::Common;
+use crate::count;
 use crate::failure::{Failure, INTERRUPTED};
+use crate::files::{Places, write_whole};
 use crate::interrupts::Interrupts;
 use crate::open_files::OpenFiles;
 use files::Found;
@@ -47,10 +49,10 @@ pub(crate) struct Args {
     junit: Option<PathBuf>,
     /// Run each so often, with one seed after the other; of those that pass only the number is told. 100 000 runs in
     /// all are the most.
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = count::up_to::<NonZeroU32>(RUNS_MAX))]
     repeat: NonZeroU32,
     /// How many run side by side [default: one for each core].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::up_to::<NonZeroUsize>(RUNS_MAX))]
     jobs: Option<NonZeroUsize>,
 }
 
@@ -65,6 +67,16 @@ pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
             args.repeat
         )));
     }
+    let reads: Vec<&Path> = found.iter().map(|found| Path::new(&found.file)).collect();
+    let writes = Places {
+        files: args
+            .junit
+            .iter()
+            .map(|path| ("--junit", path.as_path()))
+            .collect(),
+        pictures: None,
+    };
+    writes.are_of_nobody_else(&reads)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -80,7 +92,7 @@ pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
         crate::print(report.summary().trim_end())?;
     }
     if let Some(path) = &args.junit {
-        write_junit(path, &report)?;
+        write_whole("--junit", path, &report.junit())?;
     }
     Ok(ExitCode::from(exit_code(&report)))
 }
@@ -146,15 +158,6 @@ impl Voice {
             false => Ok(()),
         }
     }
-}
-
-fn write_junit(path: &Path, report: &Report) -> Result<(), Failure> {
-    std::fs::write(path, report.junit()).map_err(|error| {
-        let path = path.display();
-        Failure::machine(format!(
-            "--junit {path}: {error}; name a file in a folder that is there and may be written to"
-        ))
-    })
 }
 
 /// The gravest of what became of all: what was not run says more of the whole than what failed.

@@ -5,18 +5,19 @@
 //! any file is written, and it is a `[policy]` table that `seawall check` accepts.
 
 use crate::common::Common;
+use crate::count;
 use crate::failure::{Failure, INTERRUPTED};
-use crate::files;
+use crate::files::{self, Places};
 use crate::simulate;
 use crate::watch::{Ended, Watch, threads};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use seawall_core::time::Duration;
-use seawall_lab::run::simulate::RUNS_MAX;
+use seawall_lab::run::simulate::{RUNS_MAX, Simulation};
 use seawall_lab::run::tune::{self, Asserts};
 use seawall_lab::sim::report::Searched;
 use seawall_lab::sim::search::{Found, Prefers, Search, policy_table};
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -34,6 +35,9 @@ Examples:
 Exit codes: 0 a policy was found, 1 none meets every assert, 2 the file cannot be right, 74 the machine would not,
 130 interrupted, with the best so far on stdout.";
 
+/// The longest time of a search: as many seconds as a length of time holds in nanoseconds.
+const SECONDS_MAX: u64 = u64::MAX / 1_000_000_000;
+
 /// Which world, and how long to search.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -42,19 +46,19 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// How many runs it may take.
-    #[arg(long, value_name = "N", default_value = "2000")]
+    #[arg(long, value_name = "N", default_value = "2000", value_parser = count::up_to::<NonZeroU64>(RUNS_MAX))]
     budget_runs: NonZeroU64,
     /// Stop after so many seconds with the best so far, which then depends on the machine.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::up_to::<NonZeroU64>(SECONDS_MAX))]
     seconds: Option<NonZeroU64>,
     /// Which of the policies that nothing beats is the one: the nearest to the best of everything, or the best in this.
     #[arg(long, value_name = "FIGURE", default_value = Prefers::Knee.name(), value_parser = figures())]
     prefer: Prefers,
     /// How many seeds the best run with [default: the file's].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::up_to::<NonZeroU32>(RUNS_MAX))]
     seeds: Option<NonZeroU32>,
     /// How many runs side by side [default: one for each core].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::up_to::<NonZeroUsize>(RUNS_MAX))]
     threads: Option<NonZeroUsize>,
     /// Write a page with the front as a picture and all figures, too.
     #[arg(long, value_name = "FILE")]
@@ -77,14 +81,8 @@ fn figures() -> impl TypedValueParser<Value = Prefers> {
 pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
     // Before anybody listens to signals: a pipe may keep us waiting, and Ctrl-C must end that, too.
     let simulation = simulate::read(&args.file, args.seeds, common)?;
-    for (option, path) in [("-o", &args.output), ("--html", &args.html)] {
-        if let Some(path) = path {
-            files::may_write(option, path, Some(&args.file))?;
-        }
-    }
-    if let Some(folder) = &args.svg {
-        files::may_make("--svg", folder)?;
-    }
+    may_write(args, &simulation)?;
+    preferred(&simulation, args.prefer)?;
     bounded(args.budget_runs.get(), simulation.study.seeds)?;
     let search = tune::search(&simulation, args.budget_runs.get(), args.prefer);
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -116,12 +114,37 @@ pub(crate) fn run(args: &Args, common: Common) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Refuses a search that would not fit any memory, or whose best could not run with all seeds.
-fn bounded(runs: u64, seeds: u32) -> Result<(), Failure> {
-    if runs > RUNS_MAX {
-        let message = format!("--budget-runs is {runs}; the most is {RUNS_MAX}");
-        return Err(Failure::usage(message));
+/// Refuses what cannot be written, before anything is run.
+fn may_write(args: &Args, simulation: &Simulation) -> Result<(), Failure> {
+    let files = [("--html", &args.html), ("-o", &args.output)];
+    let places = Places {
+        files: files
+            .into_iter()
+            .filter_map(|(option, path)| Some((option, path.as_deref()?)))
+            .collect(),
+        pictures: args.svg.as_deref(),
+    };
+    let named = simulation.files.iter();
+    let reads: Vec<&Path> = [&args.file]
+        .into_iter()
+        .chain(named)
+        .map(PathBuf::as_path)
+        .collect();
+    places.may_be_written(&reads)
+}
+
+/// Refuses a wish for the best in a figure that no run here has: all would be alike in it.
+fn preferred(simulation: &Simulation, prefers: Prefers) -> Result<(), Failure> {
+    match prefers {
+        Prefers::Knee => Ok(()),
+        Prefers::Best(figure) => simulation
+            .measures(figure)
+            .map_err(|unmeasured| Failure::usage(format!("--prefer {}: {unmeasured}", figure.name()))),
     }
+}
+
+/// Refuses a search whose best could not run with all seeds.
+fn bounded(runs: u64, seeds: u32) -> Result<(), Failure> {
     if u64::from(seeds) > runs {
         let message = format!(
             "no policy can run with {seeds} seeds within {runs} runs; give fewer --seeds, or more --budget-runs"

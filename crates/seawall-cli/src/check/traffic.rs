@@ -19,6 +19,8 @@ pub(super) struct Numbers {
 
 impl Numbers {
     pub(super) fn read(&self, config: &Config) -> Result<Traffic, Failure> {
+        once("--rate", &self.rate)?;
+        once("--capacity", &self.capacity)?;
         let mut traffic = Traffic::default().processes(self.processes);
         for (upstream, rate) in &self.rate {
             traffic = traffic.calls(upstream.as_deref(), *rate);
@@ -48,8 +50,31 @@ impl Numbers {
     }
 }
 
+/// Refuses a second number for one upstream, or for each: whichever of the two counted, somebody meant the other.
+fn once(option: &str, said: &[(Option<String>, Rate)]) -> Result<(), Failure> {
+    for (nth, (upstream, rate)) in said.iter().enumerate() {
+        let mut before = said[..nth].iter();
+        if let Some((_, first)) = before.find(|(before, _)| before == upstream) {
+            let whose = match upstream {
+                Some(upstream) => format!("for {upstream}"),
+                None => "for each upstream".to_owned(),
+            };
+            return Err(Failure::usage(format!(
+                "{option} is {first} and {rate} {whose}; give one of them"
+            )));
+        }
+    }
+    Ok(())
+}
+
 fn of_upstream(text: &str) -> Result<(Option<String>, Rate), String> {
     let (upstream, rate) = match text.split_once('=') {
+        Some(("", _)) => {
+            return Err(
+                "no upstream stands before the `=`; write main=5 for one, or 5 for each that is not named"
+                    .to_owned(),
+            );
+        }
         Some((upstream, rate)) => (Some(upstream.to_owned()), rate),
         None => (None, text),
     };

@@ -3,11 +3,12 @@
 use super::{Args, Wanted};
 use crate::common::Common;
 use crate::failure::Failure;
-use crate::files;
+use crate::files::{self, Places};
 use seawall_lab::sim::document::Document;
 use seawall_lab::sim::report::Glyphs;
 use seawall_lab::sim::tally::Tally;
 use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
 
 /// How wide a line of a terminal is taken to be.
 const COLUMNS: usize = 80;
@@ -15,14 +16,16 @@ const COLUMNS: usize = 80;
 const PARTS_LINED_MAX: usize = 4;
 
 /// Refuses what cannot be written, before anything is run.
-pub(super) fn may_draw(args: &Args) -> Result<(), Failure> {
-    if let Some(path) = &args.html {
-        files::may_write("--html", path, args.file.as_deref())?;
+pub(super) fn may_draw(args: &Args, wanted: &Wanted) -> Result<(), Failure> {
+    let places = Places {
+        files: args.html.iter().map(|path| ("--html", path.as_path())).collect(),
+        pictures: args.svg.as_deref(),
+    };
+    let mut reads: Vec<&Path> = args.file.iter().map(PathBuf::as_path).collect();
+    if let Wanted::File(simulation) = wanted {
+        reads.extend(simulation.files.iter().map(PathBuf::as_path));
     }
-    match &args.svg {
-        Some(folder) => files::may_make("--svg", folder),
-        None => Ok(()),
-    }
+    places.may_be_written(&reads)
 }
 
 /// Writes what was asked for as files, and gives the lines for a terminal.

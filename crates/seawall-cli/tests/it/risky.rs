@@ -137,8 +137,37 @@ fn numbers_that_are_none_and_upstreams_that_are_none_are_told() {
         text(output.stderr)
     };
     assert!(ask(&["--rate", "mian=5"]).contains("mian is no upstream of retry-storm.toml; there are main"));
+    assert!(ask(&["--rate", "=5"]).contains("no upstream stands before the `=`"));
     assert!(ask(&["--rate", "fast"]).contains("a rate is a number above 0"));
     assert!(ask(&["--capacity", "main="]).contains("a rate is a number above 0"));
     assert!(ask(&["--processes", "0"]).contains("0 is not in 1..=1000000"));
     assert!(ask(&["--timeout", "1s"]).contains("--keys"));
+}
+
+#[test]
+fn a_number_is_given_once_for_each_upstream() {
+    // Could break by the last of two that wins: the advice would be of another load than somebody gave.
+    let ask = |words: &[&str]| {
+        let output = seawall_in(&folder(), &[&["check", "retry-storm.toml"], words].concat());
+        (output.status.code(), text(output.stderr))
+    };
+    for (words, told) in [
+        (
+            ["--rate", "5", "--rate", "6"],
+            "--rate is 5 and 6 for each upstream; give one of them",
+        ),
+        (
+            ["--rate", "main=5", "--rate", "main=5"],
+            "--rate is 5 and 5 for main; give one of them",
+        ),
+        (
+            ["--capacity", "main=1.5", "--capacity", "main=2"],
+            "--capacity is 1.5 and 2 for main; give one of them",
+        ),
+    ] {
+        assert_eq!(ask(&words), (Some(2), format!("error: {told}\n")), "{words:?}");
+    }
+    // One for all and another for one of them contradict nobody.
+    let (code, said) = ask(&["--rate", "5", "--rate", "main=6", "--capacity", "100"]);
+    assert_eq!(code, Some(0), "{said}");
 }

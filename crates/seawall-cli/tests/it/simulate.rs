@@ -114,6 +114,7 @@ fn nothing_is_written_over_what_is_read_nor_half_and_a_wrong_place_is_told_at_on
         ("simulate", "--html", &file, 2, "the file that is read"),
         ("simulate", "--html", &other_name, 2, "the file that is read"),
         ("simulate", "--html", &"sub".to_owned(), 74, "name a place"),
+        ("simulate", "--html", &"none/".to_owned(), 74, "name a place"),
         (
             "simulate",
             "--html",
@@ -173,13 +174,88 @@ fn nothing_is_written_over_what_is_read_nor_half_and_a_wrong_place_is_told_at_on
 }
 
 #[test]
+fn the_files_that_a_scenario_names_are_not_written_over_either() {
+    // Could break by a guard that knows the scenario alone, that looks for its files in the folder of the command, or that
+    // forgets what a picture is called.
+    let folder = Folder::new("simulate-named");
+    std::fs::create_dir(folder.0.join("world")).expect("a folder");
+    let named = FILE
+        .replace("{ rate = 20 }", "{ trace = \"calls.svg\", format = \"jsonl\" }")
+        .replace(
+            "[{ at = \"2s\", for = \"1s\", how = \"503\" }]",
+            "{ events = \"ups.csv\", service = \"x\", how = \"503\" }",
+        );
+    folder.file("world/named.toml", named);
+    let calls = "{\"t\": 0}\n{\"t\": 1}\n{\"t\": 2}\n";
+    let calls_file = folder.file("world/calls.svg", calls);
+    let ups = "ts,service,state\n2024-10-30T00:00:00Z,x,up\n2024-10-30T00:00:02Z,x,down\n2024-10-30T00:00:03Z,x,up\n";
+    let ups_file = folder.file("world/ups.csv", ups);
+    for (command, option, place) in [
+        ("simulate", "--html", "world/calls.svg"),
+        ("simulate", "--html", "world/../world/ups.csv"),
+        ("simulate", "--svg", "world"),
+        ("tune", "--html", "world/ups.csv"),
+        ("tune", "-o", "world/calls.svg"),
+        ("tune", "--svg", "world/."),
+    ] {
+        let output = seawall_in(&folder.0, &[command, "world/named.toml", option, place]);
+        let said = text(output.stderr);
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{command} {option} {place}: {said}"
+        );
+        assert!(
+            said.contains("the file that is read"),
+            "{command} {option} {place}: {said}"
+        );
+    }
+    let read = |file: &str| std::fs::read_to_string(file).expect("it is there");
+    assert_eq!(
+        (read(&calls_file), read(&ups_file)),
+        (calls.to_owned(), ups.to_owned())
+    );
+    // A folder of its own takes them.
+    let output = seawall_in(&folder.0, &["simulate", "world/named.toml", "--svg", "pictures"]);
+    assert!(folder.0.join("pictures").is_dir(), "{}", text(output.stderr));
+}
+
+#[test]
+fn a_count_out_of_range_is_told_the_range() {
+    // Could break by the words of whoever reads numbers, "zero for non-zero type", which say nothing of what may be written.
+    for (command, option, count, most) in [
+        ("simulate", "--seeds", "0", "1000000"),
+        ("simulate", "--seeds", "99999999999", "1000000"),
+        ("simulate", "--threads", "0", "1000000"),
+        ("tune", "--seeds", "0", "1000000"),
+        ("tune", "--threads", "1e3", "1000000"),
+        ("tune", "--budget-runs", "0", "1000000"),
+        ("tune", "--seconds", "0", "18446744073"),
+        ("test", "--repeat", "0", "100000"),
+        ("test", "--jobs", "0", "100000"),
+    ] {
+        let output = seawall_in(".".as_ref(), &[command, "a.toml", option, count]);
+        let said = text(output.stderr);
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{command} {option} {count}: {said}"
+        );
+        let told = format!("write a whole number from 1 to {most}\n");
+        assert!(said.contains(&told), "{command} {option} {count}: {said}");
+    }
+}
+
+#[test]
 fn what_no_machine_holds_is_refused_and_said() {
     // Could break by a list of runs that is made before they are counted, or by a queue that grows until the system ends
     // the program, which says nothing then.
     let folder = Folder::new("simulate-bounds");
     let file = folder.file("small.toml", FILE);
-    let many = ["simulate", &file, "--seeds", "4294967295"];
-    let search = ["tune", &file, "--seeds", "4294967295"];
+    let two = format!("{FILE}[[policy]]\nname = \"another\"\nfleet = \"one\"\n");
+    let two = folder.file("two.toml", two);
+    let many = ["simulate", &two, "--seeds", "1000000"];
+    let search = ["tune", &file, "--seeds", "1000000"];
     let endless = ["tune", &file, "--budget-runs", "18446744073709551615"];
     let wide = FILE
         .replace("rate = 20", "rate = 20, clients = 100000000")
@@ -189,7 +265,7 @@ fn what_no_machine_holds_is_refused_and_said() {
     for (args, told) in [
         (&many[..], "runs are too many"),
         (&search, "fewer --seeds"),
-        (&endless, "the most is 1000000"),
+        (&endless, "from 1 to 1000000"),
         (&wide, "the most of one run"),
     ] {
         let output = seawall_in(&folder.0, args);
@@ -285,7 +361,7 @@ fn an_assert_that_does_not_hold_live_is_a_no_as_well() {
     let run = |words: &[&str]| {
         seawall_in(
             &folder.0,
-            &[&["simulate", &file, "--seeds", "1", "--quiet"], words].concat(),
+            &[&["simulate", &file, "--seeds", "2", "--quiet"], words].concat(),
         )
     };
     assert_eq!(run(&[]).status.code(), Some(0));

@@ -125,6 +125,13 @@ fn the_exit_code_says_the_gravest_of_what_became_of_all() {
     assert!(text(output.stdout).contains("1 scenario: 1 passed"));
     let said = text(output.stderr);
     assert!(said.starts_with("error: --junit no/such/folder.xml: "), "{said}");
+    // Nor do they take the place of the scenario.
+    let scenario = || std::fs::read(folder.0.join("a-passes.toml")).expect("it is there");
+    let before = scenario();
+    let output = seawall_in(&folder.0, &["test", ".", "--junit", "./a-passes.toml"]);
+    assert_eq!(code(&output), Some(2));
+    assert!(text(output.stderr).contains("this is the file that is read"));
+    assert_eq!(scenario(), before);
 }
 
 #[test]
@@ -245,13 +252,13 @@ fn what_the_system_does_not_let_us_open_is_no_failure_of_a_client() {
 
 #[test]
 fn more_runs_than_anybody_reads_are_refused_and_not_begun() {
-    // What becomes of each is kept: four billion would end with the memory.
+    // What becomes of each is kept: without a bound it would end with the memory.
     let folder = Folder::new("test-repeat");
     four(&folder);
-    let output = seawall_in(&folder.0, &["test", ".", "--repeat", "4294967295"]);
+    let output = seawall_in(&folder.0, &["test", ".", "--repeat", "100000"]);
     assert_eq!(code(&output), Some(2));
     assert_eq!(
         text(output.stderr),
-        "error: --repeat 4294967295: that is 17179869180 runs, and 100000 are the most at once; ask for fewer, or name fewer files\n"
+        "error: --repeat 100000: that is 400000 runs, and 100000 are the most at once; ask for fewer, or name fewer files\n"
     );
 }

@@ -288,6 +288,89 @@ fn what_is_preferred_is_the_best_of_its_front() {
     }
 }
 
+#[test]
+fn what_is_preferred_is_measured_in_this_file() {
+    // Could break by a wish that decides nothing: all are alike in a figure that none of them has.
+    let folder = Folder::new("tune-unmeasured");
+    folder.file("stall.toml", FILE);
+    let calm = FILE.replace("outages = [{ at = \"5s\", for = \"3s\", how = \"503\" }]\n", "");
+    assert_ne!(calm, FILE);
+    folder.file("calm.toml", calm);
+    folder.file("late.toml", FILE.replace("at = \"5s\"", "at = \"26s\""));
+    for (file, figure, told) in [
+        (
+            "calm.toml",
+            "recovery",
+            "error: --prefer recovery: no given outage ends here: nothing recovers; expected outages = [",
+        ),
+        (
+            "late.toml",
+            "recovery",
+            "error: --prefer recovery: the last outage ends at 29s, and a recovery is seen in ",
+        ),
+        (
+            "stall.toml",
+            "cost",
+            "error: --prefer cost: nothing that a call does has a price here, so that this cost is always 0; expected price",
+        ),
+    ] {
+        let words = ["tune", file, "--budget-runs", "1000000", "--prefer", figure];
+        let output = seawall_in(&folder.0, &words);
+        let said = text(output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{file}: {said}");
+        assert!(
+            output.stdout.is_empty() && said.starts_with(told),
+            "{file}: {said}"
+        );
+    }
+}
+
+#[test]
+fn no_output_is_written_over_another() {
+    // Could break by a second name of one file, also of one that is not there yet, or by a picture that is called like a page.
+    let folder = Folder::new("tune-outputs");
+    folder.file("stall.toml", FILE);
+    std::fs::create_dir(folder.0.join("a")).expect("a folder");
+    for (words, told) in [
+        (
+            ["--html", "same.out", "-o", "a/../same.out"],
+            "-o a/../same.out: this is the file of --html, too; name another one",
+        ),
+        (
+            ["--html", "a/front.svg", "--svg", "a"],
+            "--svg a: a picture there may be a/front.svg, the file of --html; name another folder",
+        ),
+        (
+            ["-o", "b", "--svg", "b"],
+            "--svg b: this is the file of -o, too; name another folder",
+        ),
+    ] {
+        let words = [&["tune", "stall.toml", "--budget-runs", "1000000"][..], &words].concat();
+        let output = seawall_in(&folder.0, &words);
+        let said = text(output.stderr);
+        assert_eq!(
+            (output.status.code(), said),
+            (Some(2), format!("error: {told}\n")),
+            "{words:?}"
+        );
+    }
+    if cfg!(unix) {
+        // What is no file takes both.
+        let words = [
+            "tune",
+            "stall.toml",
+            "--budget-runs",
+            "60",
+            "--html",
+            "/dev/null",
+            "-o",
+            "/dev/null",
+        ];
+        let output = seawall_in(&folder.0, &words);
+        assert_eq!(output.status.code(), Some(0), "{}", text(output.stderr));
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn ctrl_c_leaves_the_best_so_far() {
