@@ -101,6 +101,9 @@ pub(super) fn let_in_at_once(reckoned: &Reckoned<'_>, per_s: f64, bears: f64) ->
     let crowd = (per_s * open_s).min(f64::from(places) * processes);
     let service_s = reckoned.servers().iter().map(|server| reckoned.heard_s(server).0);
     let takes_s = crowd / bears + service_s.fold(0.0, f64::max);
+    if takes_s <= reckoned.patience_s {
+        return None;
+    }
     let text = format!(
         "this breaker lets in at once whom it has kept waiting: after {} s these are {} calls, the servers take {} s for \
          them, and attempts wait {} s; they fail, and it opens again; a ramp lets them in one by one",
@@ -115,7 +118,7 @@ pub(super) fn let_in_at_once(reckoned: &Reckoned<'_>, per_s: f64, bears: f64) ->
         ("takes_s", takes_s),
         ("patience_s", reckoned.patience_s),
     ];
-    (takes_s > reckoned.patience_s).then(|| Finding::new(Code::BreakerReleases, text, numbers))
+    Some(Finding::new(Code::BreakerReleases, text, numbers))
 }
 
 /// How long it stays open, its failed probes included, where it was closed for so long.

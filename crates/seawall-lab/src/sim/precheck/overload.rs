@@ -119,13 +119,7 @@ fn openly(
             chance::often(reckoned, usual),
             harm::let_in_at_once(reckoned, per_s, bears),
         ];
-        let is_late = ends_not.iter().any(Option::is_some) || findings.iter().any(ends_after_horizon);
-        findings.extend(ends_not.into_iter().flatten());
-        return if is_late {
-            Stability::Vulnerable
-        } else {
-            Stability::Stable
-        };
+        return where_each_ends(ends_not, findings);
     }
     let text = format!(
         "{calls} calls a second may become {attempts} attempts, and the servers bear {capacity}: an overload, once begun, \
@@ -139,13 +133,7 @@ fn openly(
         findings.push(held);
         findings.extend(drains(reckoned, per_s, per_s, bears));
         let ends_not = [begins_again, harm::let_in_at_once(reckoned, per_s, bears)];
-        let is_late = ends_not.iter().any(Option::is_some) || findings.iter().any(ends_after_horizon);
-        findings.extend(ends_not.into_iter().flatten());
-        return if is_late {
-            Stability::Vulnerable
-        } else {
-            Stability::Stable
-        };
+        return where_each_ends(ends_not, findings);
     }
     findings.extend(by_chance(reckoned));
     let triggers: Vec<Finding> = triggers(reckoned, per_s, bears).collect();
@@ -156,6 +144,17 @@ fn openly(
     };
     findings.extend(triggers);
     stability
+}
+
+/// What it comes to where every overload would end by itself, but for these, and but for what is left at the horizon.
+fn where_each_ends(ends_not: [Option<Finding>; 2], findings: &mut Vec<Finding>) -> Stability {
+    let is_late = ends_not.iter().any(Option::is_some) || findings.iter().any(ends_after_horizon);
+    findings.extend(ends_not.into_iter().flatten());
+    if is_late {
+        Stability::Vulnerable
+    } else {
+        Stability::Stable
+    }
 }
 
 /// Whether what an outage leaves is still there when nobody looks any more: that it would end is no comfort.
